@@ -1,0 +1,43 @@
+/** The shape of a compiled validator, and its complaint as a sentence. Pure. */
+
+export interface ValidationError {
+  instancePath: string;
+  keyword: string;
+  message?: string;
+  params: Record<string, unknown>;
+}
+
+export interface Validate {
+  (value: unknown): boolean;
+  errors?: ValidationError[] | null;
+}
+
+/**
+ * The first complaint of a validator as one sentence that names the field, for `invalid_request` and
+ * `invalid_input` (wire.md §7). `root` is what the sentence calls the value as a whole.
+ */
+export function complaint(errors: readonly ValidationError[] | null | undefined, root: string): string {
+  const first = errors?.[0];
+  if (!first) return `${root} is malformed.`;
+  const field = first.instancePath === '' ? root : `${root}${dotted(first.instancePath)}`;
+  switch (first.keyword) {
+    case 'required':
+      return `${field} lacks the field "${String(first.params.missingProperty)}".`;
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const key = first.params.additionalProperty ?? first.params.unevaluatedProperty;
+      return `${field} has an unknown field "${String(key)}".`;
+    }
+    case 'enum':
+      return `${field} must be one of ${JSON.stringify(first.params.allowedValues)}.`;
+    case 'const':
+      return `${field} must be ${JSON.stringify(first.params.allowedValue)}.`;
+    default:
+      return `${field} ${first.message ?? 'is malformed'}.`;
+  }
+}
+
+/** A JSON pointer as the dotted path people write: `/a/0/b` becomes `.a.0.b`. */
+function dotted(pointer: string): string {
+  return pointer.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,11 @@
+/** What the platform had this browser do, for the person to see (ui.md, Activity). */
+import type { ErrorCode } from '../protocol/errors';
+
+export interface ActivityEntry {
+  /** Epoch milliseconds of the start. */
+  at: number;
+  /** Tool name as asked for; cut to 64 characters. */
+  tool: string;
+  outcome: 'ok' | ErrorCode;
+  duration_ms: number;
+}

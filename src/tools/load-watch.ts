@@ -1,0 +1,4 @@
+/** Waits for a tab's navigation to end. */
+export interface LoadWatch {
+  start(): void;
+}

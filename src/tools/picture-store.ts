@@ -1,0 +1,4 @@
+/** Pictures kept for `image_id` (tools.md, screenshot). */
+export interface PictureStore {
+  get(): Promise<Blob | null>;
+}

@@ -1,0 +1,16 @@
+import { crx, type ManifestV3Export } from '@crxjs/vite-plugin';
+import { defineConfig } from 'vite';
+import manifest from './manifest.json';
+import { validators } from './scripts/vite-validators';
+
+export default defineConfig({
+  plugins: [validators(), crx({ manifest: manifest as ManifestV3Export })],
+  build: {
+    target: 'chrome120',
+    modulePreload: false,
+    sourcemap: false,
+    rollupOptions: {
+      input: { offscreen: 'src/offscreen.html' },
+    },
+  },
+});

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+import { validators } from './scripts/vite-validators';
+
+/** `unit` needs Node only; `browser` drives the built extension in a real Chromium, one file at a time. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [validators()],
+        test: { name: 'unit', include: ['test/unit/**/*.test.{ts,tsx}'], testTimeout: 30_000 },
+      },
+      {
+        plugins: [validators()],
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          exclude: ['test/browser/**/*.long.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        plugins: [validators()],
+        test: {
+          name: 'long',
+          include: ['test/browser/**/*.long.test.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
