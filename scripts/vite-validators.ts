@@ -34,7 +34,7 @@ export function compile(schemas: Schemas): string {
     code: { source: true, esm: true, lines: true },
   });
   const names = Object.keys(schemas);
-  names.forEach((name, index) => ajv.addSchema(schemas[name] as object, `schema${index}`));
+  for (const [index, name] of names.entries()) ajv.addSchema(schemas[name] as object, `schema${index}`);
   const code = standaloneCode(
     ajv,
     Object.fromEntries(names.map((_name, index) => [`validate${index}`, `schema${index}`])),
