@@ -1,0 +1,88 @@
+/** What the storage service does wrong on purpose, where, and how often. */
+
+export type StorageRoute =
+  | 'link'
+  | 'tree'
+  | 'changes'
+  | 'missing'
+  | 'put'
+  | 'upload_offset'
+  | 'upload_part'
+  | 'blob'
+  | 'commit';
+
+export type StorageFault =
+  /** Answers this status instead of doing anything; the body is the contract's error unless `body` is given. */
+  | { do: 'status'; status: number; error_code?: string; headers?: Record<string, string>; body?: string }
+  /** An HTML page with 200, as a captive portal sends it. */
+  | { do: 'html' }
+  /** 307 to `/elsewhere` on this server; a request that follows it is a violation. */
+  | { do: 'redirect' }
+  /** Takes the request and never answers. */
+  | { do: 'hang' }
+  /** Breaks the connection before anything is done. */
+  | { do: 'drop' }
+  /** Does everything, then breaks the connection instead of answering. */
+  | { do: 'lose_answer' }
+  /** Does nothing until `until` resolves, then all. */
+  | { do: 'wait'; until: Promise<void> }
+  /** Answers this much later. */
+  | { do: 'slow'; delay_ms: number }
+  /** Takes so many bytes of the part into the upload, then breaks the connection. */
+  | { do: 'cut_upload'; after: number }
+  /** Announces the whole body, sends so many bytes of it, then breaks the connection. */
+  | { do: 'cut_body'; after: number }
+  /** So many bytes of the body, then nothing more, the connection open. */
+  | { do: 'stall_body'; after: number }
+  /** Properly ends a body of so many bytes less, its length unannounced. */
+  | { do: 'short_body'; by: number }
+  /** Turns one bit of the byte at `at`. */
+  | { do: 'flip_bit'; at: number }
+  /** Answers a `Range` with the whole. */
+  | { do: 'ignore_range' }
+  /** Sends these bytes as the blob. */
+  | { do: 'other_bytes'; bytes: Uint8Array }
+  /** Sends what `change` makes of the JSON answer: wrong sizes, hostile names, wrong types, wrong cursors. */
+  | { do: 'rewrite'; change: (body: Record<string, unknown>) => unknown };
+
+export interface StorageFaultScope {
+  /** Without it every route. */
+  route?: StorageRoute;
+  /** Only the base of this Storage or link id. */
+  id?: string;
+  /** Lets so many requests pass first. */
+  after?: number;
+  /** How often it strikes; always until cleared when absent. */
+  times?: number;
+}
+
+type Active = StorageFault & StorageFaultScope;
+
+export class StorageFaults {
+  #active: Active[] = [];
+
+  add(fault: StorageFault & StorageFaultScope): void {
+    this.#active.push({ ...fault });
+  }
+
+  clear(): void {
+    this.#active = [];
+  }
+
+  /** The oldest fault that fits, used once by this call; or undefined. */
+  take(route: StorageRoute, id: string): StorageFault | undefined {
+    for (const fault of this.#active) {
+      if ((fault.route ?? route) !== route || (fault.id ?? id) !== id) continue;
+      if ((fault.after ?? 0) > 0) {
+        fault.after = (fault.after ?? 0) - 1;
+        continue;
+      }
+      if (fault.times !== undefined) {
+        fault.times -= 1;
+        if (fault.times <= 0) this.#active = this.#active.filter((other) => other !== fault);
+      }
+      return fault;
+    }
+    return undefined;
+  }
+}
