@@ -1,0 +1,244 @@
+/**
+ * The storage-path engine: takes jobs, runs one at a time per Storage, recovers what was cut off, and undoes what
+ * fails. Sees directory handles, a transport, a durable store and a clock (`ports`); no `chrome`, no socket.
+ */
+import { AgentError } from '../protocol/errors';
+import type { Progress } from '../protocol/frames';
+import type { JsonObject } from '../protocol/json';
+import { stopIfAborted, storageError } from './foreign-errors';
+import { type Job, Meter } from './job';
+import { RECOVERY_PREFIX } from './journal';
+import { requireAttachedRoot, requireSameRoot } from './marker';
+import { linkPull } from './modes/link-pull';
+import { linkPush } from './modes/link-push';
+import { linkRemove } from './modes/link-remove';
+import { type Mode, need, type StoragePathInput, type StoragePathMode } from './modes/mode';
+import { pathSync } from './modes/path-sync';
+import { placePath } from './modes/place-path';
+import { removePath } from './modes/remove-path';
+import { savePath } from './modes/save-path';
+import { unsealPath } from './modes/unseal-path';
+import { overlaps } from './paths';
+import type { AttachedStorage, ConnectTransport, Revision } from './ports';
+import { Queues } from './queue';
+import { clearStrays, recoverJournal } from './recovery';
+import { dropExpiredSeals, enforceSeals } from './seal-guard';
+import { activeSeals, requireUnsealed } from './seals';
+import { loadRecord, Session, type SessionPorts } from './session';
+import { Transaction } from './transaction';
+
+const MODES: Record<StoragePathMode, Mode> = {
+  save_path: savePath,
+  unseal_path: unsealPath,
+  place_path: placePath,
+  remove_path: removePath,
+  link_pull: linkPull,
+  link_push: linkPush,
+  link_remove: linkRemove,
+  path_sync: pathSync,
+};
+
+export interface EnginePorts extends SessionPorts {
+  connect: ConnectTransport;
+}
+
+export interface EngineRequest {
+  /** Of the tool request; commits carry it as their Idempotency-Key. */
+  request_id: string;
+  input: StoragePathInput;
+  /** Aborted by a cancel or at the deadline, with an `AgentError` as its reason. */
+  signal: AbortSignal;
+  progress(progress: Progress): void;
+}
+
+/** For the Storages page and `workspace_info`. */
+export interface StorageFacts {
+  revision: Revision | null;
+  /** Epoch ms. */
+  saved_at: number | null;
+  sealed: { path: string; until: number | null }[];
+  links: { link_id: string; path: string; broken: boolean }[];
+  /** Names of the recovery folders at the root. */
+  recovery_folders: string[];
+}
+
+export class StorageEngine {
+  private readonly queues = new Queues();
+  /** Storages whose leftovers were looked for since this engine started. */
+  private readonly cleared = new Set<string>();
+
+  constructor(private readonly ports: EnginePorts) {}
+
+  /** One call of `workspace_storage_path`. Throws `AgentError` only; then the old state is whole. */
+  async run(request: EngineRequest): Promise<JsonObject> {
+    const { input, signal } = request;
+    const job: Job = {
+      request_id: request.request_id,
+      signal,
+      meter: new Meter(this.ports.clock, request.progress),
+      connect: this.ports.connect,
+    };
+    try {
+      const storageId = await this.storageOf(input, job);
+      return await this.queues.run(storageId, async () => {
+        stopIfAborted(signal);
+        const session = await this.open(storageId, signal);
+        return await this.runMode(session, input, job);
+      });
+    } catch (thrown) {
+      throw storageError(thrown, signal);
+    }
+  }
+
+  /**
+   * Finishes or undoes what was cut off, in every attached Storage that can be reached. At the start of the browser; jobs
+   * do the same for their own Storage.
+   */
+  async recover(): Promise<void> {
+    for (const storageId of await this.ports.storages.list()) {
+      await this.queues
+        .run(storageId, async () => void (await this.open(storageId, new AbortController().signal)))
+        // Without permission or folder its journal waits.
+        .catch(() => undefined);
+    }
+  }
+
+  /** Puts sealed content back that other programs changed: after a hint of the observer. Device paths moved away. */
+  async checkSeals(storageId: string, signal: AbortSignal): Promise<string[]> {
+    try {
+      return await this.queues.run(storageId, async () => {
+        const session = await this.prepare(storageId);
+        return enforceSeals(session, signal);
+      });
+    } catch (thrown) {
+      throw storageError(thrown, signal);
+    }
+  }
+
+  /**
+   * Runs the work of a file tool in the Storage's queue. `guard` is to be called with each path before it is
+   * written: `storage_path_sealed` when it is read-only.
+   */
+  async exclusively<T>(
+    storageId: string,
+    signal: AbortSignal,
+    work: (storage: AttachedStorage, guard: (path: string) => void) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.queues.run(storageId, async () => {
+        stopIfAborted(signal);
+        const session = await this.open(storageId, signal);
+        return work(session.storage, (path) => requireWritable(session, path));
+      });
+    } catch (thrown) {
+      throw storageError(thrown, signal);
+    }
+  }
+
+  /** What is durable of a Storage; needs no permission, except for the recovery folders. */
+  async facts(storageId: string): Promise<StorageFacts> {
+    const record = await loadRecord(this.ports.state, storageId);
+    return {
+      revision: record.base,
+      saved_at: record.saved_at,
+      sealed: activeSeals(record.seals, this.ports.clock.now()).map(({ path, until }) => ({ path, until })),
+      links: record.links.map(({ link_id, path, broken }) => ({ link_id, path, broken })),
+      recovery_folders: await this.recoveryFolders(storageId),
+    };
+  }
+
+  private async recoveryFolders(storageId: string): Promise<string[]> {
+    const names: string[] = [];
+    try {
+      const { root } = await this.ports.storages.open(storageId);
+      for await (const [name, handle] of root.entries()) {
+        if (handle.kind === 'directory' && name.startsWith(RECOVERY_PREFIX)) names.push(name);
+      }
+    } catch {
+      return [];
+    }
+    return names.sort();
+  }
+
+  /** Which Storage a job is about: a link is known here, or its server says. */
+  private async storageOf(input: StoragePathInput, job: Job): Promise<string> {
+    if (input.storage_id !== undefined) return input.storage_id;
+    if (!input.mode.startsWith('link_')) {
+      throw new AgentError('invalid_input', `input lacks the field "storage_id", which ${input.mode} needs.`);
+    }
+    const linkId = need(input, 'link_id');
+    for (const storageId of await this.ports.storages.list()) {
+      const record = await loadRecord(this.ports.state, storageId);
+      if (record.links.some((link) => link.link_id === linkId)) return storageId;
+    }
+    if (input.mode !== 'link_pull') throw new AgentError('link_unknown');
+    const facts = await job.connect({ link_id: linkId }, need(input, 'token')).link(job.signal);
+    return facts.storage_id;
+  }
+
+  private async runMode(session: Session, input: StoragePathInput, job: Job): Promise<JsonObject> {
+    const transaction = new Transaction(session);
+    try {
+      return await MODES[input.mode](session, transaction, input, job);
+    } catch (thrown) {
+      // When the undoing fails too, the journal stays: the next job or start does it.
+      await transaction.undo().catch(() => undefined);
+      await this.noteBrokenLink(session, input, thrown);
+      throw await this.explain(session, thrown, job.signal);
+    }
+  }
+
+  /** 410 is told once: `link_remove` asks no server and must know. */
+  private async noteBrokenLink(session: Session, input: StoragePathInput, thrown: unknown): Promise<void> {
+    if (!(thrown instanceof AgentError) || thrown.code !== 'link_target_gone') return;
+    const record = await loadRecord(this.ports.state, session.storage.storage_id);
+    const link = record.links.find((other) => other.link_id === input.link_id);
+    if (!link || link.broken) return;
+    link.broken = true;
+    await this.ports.state.batch([session.writeRecord(record)]).catch(() => undefined);
+  }
+
+  /** A root that went away in the middle explains whatever the handles threw. */
+  private async explain(session: Session, thrown: unknown, signal: AbortSignal): Promise<AgentError> {
+    if (thrown instanceof AgentError) return thrown;
+    try {
+      await requireSameRoot(session);
+    } catch (gone) {
+      const error = storageError(gone, signal);
+      if (error.code === 'storage_unavailable') return error;
+    }
+    return storageError(thrown, signal);
+  }
+
+  /** A session on a root that is whole: nothing cut off, no expired seal, sealed content in place. */
+  private async open(storageId: string, signal: AbortSignal): Promise<Session> {
+    const session = await this.prepare(storageId);
+    await enforceSeals(session, signal);
+    return session;
+  }
+
+  private async prepare(storageId: string): Promise<Session> {
+    const storage = await this.ports.storages.open(storageId);
+    const before = await Session.load(storage, this.ports);
+    await requireAttachedRoot(before);
+    await recoverJournal(before);
+    if (!this.cleared.has(storageId)) {
+      await clearStrays(before);
+      this.cleared.add(storageId);
+    }
+    const session = await Session.load(storage, this.ports);
+    await dropExpiredSeals(session);
+    return session;
+  }
+}
+
+function requireWritable(session: Session, path: string): void {
+  requireUnsealed(activeSeals(session.record.seals, session.now()), path);
+  const link = session.record.links.find((other) => other.removed && overlaps(other.path, path));
+  if (link) {
+    throw new AgentError(
+      'storage_path_sealed',
+      'This folder is of a link whose target is gone: it is read-only.',
+    );
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The SHA-256 of a file that others may be writing: read, then looked at again; changed means read again
+ * (storage.md, Nothing is lost). Streams: small files whole through WebCrypto, big ones in slices.
+ */
+import { createSHA256 } from 'hash-wasm';
+import pLimit from 'p-limit';
+import { isNotFound, isUnreadable, stopIfAborted } from './foreign-errors';
+import type { FileHandle, FileSnapshot } from './ports';
+import { hex } from './tree-hash';
+
+/** Read whole up to this: `READS_IN_FLIGHT` of them may be in memory at once. */
+export const WHOLE_READ_BYTES = 1024 * 1024;
+const SLICE_BYTES = 4 * 1024 * 1024;
+export const READS_IN_FLIGHT = 32;
+const TRIES = 3;
+
+/** Big files are read one after another: a disk gives no more for two, and memory stays flat. */
+const bigReads = pLimit(1);
+
+export type HashedFile =
+  | { state: 'stable'; sha256: string; size: number; mtime: number }
+  /** Changed whenever it was read. */
+  | { state: 'unstable' }
+  | { state: 'gone' };
+
+/** `read` is told the bytes as they are read. Throws what the API throws besides a changing or vanished file. */
+export async function hashStable(
+  handle: FileHandle,
+  signal: AbortSignal,
+  read?: (bytes: number) => void,
+): Promise<HashedFile> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    stopIfAborted(signal);
+    try {
+      const before = await handle.getFile();
+      const sha256 = await hashSnapshot(before, signal, read);
+      const after = await handle.getFile();
+      if (sha256 !== null && after.size === before.size && after.lastModified === before.lastModified) {
+        return { state: 'stable', sha256, size: before.size, mtime: before.lastModified };
+      }
+    } catch (thrown) {
+      if (isNotFound(thrown)) return { state: 'gone' };
+      if (!isUnreadable(thrown)) throw thrown;
+    }
+  }
+  return { state: 'unstable' };
+}
+
+/** Lowercase hex; null when it gave another number of bytes than its size. */
+export async function hashSnapshot(
+  file: FileSnapshot,
+  signal: AbortSignal,
+  read?: (bytes: number) => void,
+): Promise<string | null> {
+  if (file.size > WHOLE_READ_BYTES) return bigReads(() => hashInSlices(file, signal, read));
+  const bytes = await file.arrayBuffer();
+  read?.(bytes.byteLength);
+  return bytes.byteLength === file.size ? hex(await crypto.subtle.digest('SHA-256', bytes)) : null;
+}
+
+async function hashInSlices(
+  file: FileSnapshot,
+  signal: AbortSignal,
+  read?: (bytes: number) => void,
+): Promise<string | null> {
+  const hasher = await createSHA256();
+  for (let at = 0; at < file.size; at += SLICE_BYTES) {
+    stopIfAborted(signal);
+    const slice = file.slice(at, Math.min(at + SLICE_BYTES, file.size));
+    const bytes = await slice.arrayBuffer();
+    if (bytes.byteLength !== slice.size) return null;
+    hasher.update(new Uint8Array(bytes));
+    read?.(bytes.byteLength);
+  }
+  return hasher.digest('hex');
+}

@@ -1,0 +1,96 @@
+/** `link_pull`: brings the link's target under its folder; already there, only the differences. */
+import { AgentError } from '../../protocol/errors';
+import { DeviceView } from '../device-view';
+import { bringIn } from '../incoming';
+import type { Job } from '../job';
+import { emptyPlan } from '../journal';
+import { ancestors, isWithin, quote, requirePath, segments } from '../paths';
+import type { Revision, Transport } from '../ports';
+import { fetchChanges, fetchTree } from '../remote-lists';
+import { outstanding, type RemoteStates, remoteStates } from '../remote-states';
+import { applyEntries, linkScope, type Scope } from '../scope';
+import { activeSeals, requireUnsealed } from '../seals';
+import type { LinkRecord, Session } from '../session';
+import type { Transaction } from '../transaction';
+import { type Mode, need } from './mode';
+
+export const linkPull: Mode = async (session, transaction, input, job) => {
+  const path = need(input, 'path');
+  requirePath(path, 'root_refused');
+  const link = takeLink(session, need(input, 'link_id'), path);
+  const transport = job.connect({ link_id: link.link_id }, need(input, 'token'));
+  const scope = await linkScope(session, link);
+  const there = await new DeviceView(session.root, session.folds).look(path);
+  if (there.kind === 'file' || (there.kind === 'absent' && there.blocker !== null)) {
+    throw new AgentError('storage_path_exists', `A file stands at ${quote(path)}.`);
+  }
+  // Its folder was deleted here: that deletes nothing in the target.
+  if (there.kind === 'absent') forget(scope);
+  const { revision, states } = await remote(transport, scope, need(input, 'revision'), job);
+  const { kept } = await bringIn(session, transaction, transport, scope, states, job, 'refuse');
+  await ensureFolder(session, transaction, path, job);
+  scope.base = revision;
+  link.broken = false;
+  link.removed = false;
+  await transaction.finish(scope.write());
+  return { revision, kept };
+};
+
+function takeLink(session: Session, linkId: string, path: string): LinkRecord {
+  const { links } = session.record;
+  const known = links.find((link) => link.link_id === linkId);
+  if (known && known.path !== path) {
+    throw new AgentError('storage_state_conflict', `This link is at ${quote(known.path)} on this device.`);
+  }
+  if (links.some((link) => link !== known && isWithin(path, link.path))) {
+    throw new AgentError('path_invalid', `${quote(path)} lies in another link.`);
+  }
+  if (known) return known;
+  const link: LinkRecord = { link_id: linkId, path, base: null, broken: false, removed: false };
+  links.push(link);
+  return link;
+}
+
+async function remote(
+  transport: Transport,
+  scope: Scope,
+  wanted: Revision,
+  job: Job,
+): Promise<{ revision: Revision; states: RemoteStates }> {
+  if (scope.base === null) {
+    const entries = await fetchTree(transport, wanted, '', job.signal);
+    const puts = entries.filter((entry) => entry.path !== '' || entry.type === 'file');
+    const states = remoteStates(
+      scope.index,
+      puts.map((entry) => ({ op: 'put' as const, ...entry })),
+      true,
+    );
+    return { revision: wanted, states: outstanding(scope.index, states) };
+  }
+  const { revision, changes, full } = await fetchChanges(transport, scope.base, job.signal);
+  return { revision, states: outstanding(scope.index, remoteStates(scope.index, changes, full)) };
+}
+
+/** Begins anew: everything of the target is to be brought. */
+export function forget(scope: Scope): void {
+  applyEntries(scope, new Map([...scope.index.keys()].map((path) => [path, null])));
+  scope.base = null;
+}
+
+/** A link of an empty target is an empty folder. */
+export async function ensureFolder(
+  session: Session,
+  transaction: Transaction,
+  path: string,
+  job: Job,
+): Promise<void> {
+  const view = new DeviceView(session.root, session.folds);
+  if ((await view.look(path)).kind === 'directory') return;
+  requireUnsealed(activeSeals(session.record.seals, session.now()), path);
+  const plan = emptyPlan();
+  for (const at of [path, ...ancestors(path)]) {
+    if ((await view.look(at)).kind !== 'directory') plan.made.push(at);
+  }
+  plan.made.sort((a, b) => segments(a).length - segments(b).length);
+  await transaction.publish(plan, job.signal);
+}

@@ -1,0 +1,83 @@
+/**
+ * Whether a root can hold the names that are to come, found out before anything is downloaded
+ * (storage.md, Paths and names; cases 6, 12). Over handles; changes nothing.
+ */
+import pLimit from 'p-limit';
+import type { DeviceView } from './device-view';
+import { isNameRefused, isNotFound, isOtherKind } from './foreign-errors';
+import { foldName, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
+import type { RootKind } from './ports';
+
+const LOOKS_IN_FLIGHT = 32;
+
+/**
+ * Those of `paths` (device paths of files and directories to come) that this root cannot hold. Beside the rules, the
+ * API itself is asked: looking for a name it would refuse to make is refused too.
+ */
+export async function unrepresentable(
+  paths: readonly string[],
+  kind: RootKind,
+  view: DeviceView,
+): Promise<string[]> {
+  const byRule = new Set(paths.filter((path) => isUnrepresentablePath(path, kind)));
+  const names = new Map<string, boolean>();
+  for (const path of paths) for (const name of segments(path)) names.set(name, false);
+  const limit = pLimit(LOOKS_IN_FLIGHT);
+  await Promise.all(
+    [...names.keys()].map((name) => limit(async () => names.set(name, await isRefused(view, name)))),
+  );
+  return paths.filter((path) => byRule.has(path) || segments(path).some((name) => names.get(name)));
+}
+
+async function isRefused(view: DeviceView, name: string): Promise<boolean> {
+  try {
+    await view.root.getFileHandle(name);
+  } catch (thrown) {
+    if (isNotFound(thrown) || isOtherKind(thrown)) return false;
+    if (isNameRefused(thrown)) return true;
+    throw thrown;
+  }
+  return false;
+}
+
+/**
+ * Those of `paths` whose name, or an ancestor's, is one that the root folds together with another: one that is there and
+ * does not go away (`leaving`), or another that comes.
+ */
+export async function folded(
+  paths: readonly string[],
+  leaving: ReadonlySet<string>,
+  view: DeviceView,
+): Promise<string[]> {
+  const arriving = new Map<string, Map<string, string>>();
+  const collisions = new Set<string>();
+  for (const path of paths) {
+    for (let at = path; at !== ''; at = parentOf(at)) {
+      if (await collides(at, arriving, leaving, view)) collisions.add(path);
+    }
+  }
+  return [...collisions];
+}
+
+async function collides(
+  path: string,
+  arriving: Map<string, Map<string, string>>,
+  leaving: ReadonlySet<string>,
+  view: DeviceView,
+): Promise<boolean> {
+  const parent = parentOf(path);
+  const name = nameOf(path);
+  const fold = foldName(name);
+  const siblings = arriving.get(parent) ?? new Map<string, string>();
+  arriving.set(parent, siblings);
+  const other = siblings.get(fold);
+  if (other !== undefined) return other !== name;
+  siblings.set(fold, name);
+  const present = await view.namesIn(parent);
+  if (present.has(name)) return false;
+  for (const there of present) {
+    const at = parent === '' ? there : `${parent}/${there}`;
+    if (foldName(there) === fold && !leaving.has(at)) return true;
+  }
+  return false;
+}
