@@ -89,6 +89,7 @@ class HttpTransport implements Transport {
   }
 
   async link(signal: AbortSignal): Promise<LinkFacts> {
+    if (!('link_id' in this.#base)) throw new AgentError('internal_error');
     return this.#call('GET', '', signal, async (exchange) => {
       if (exchange.status === 200) return readLink(readObject(await exchange.text()));
       if (exchange.status === 404) throw new AgentError('link_unknown');

@@ -51,7 +51,7 @@ export interface StorageFaultScope {
   /** Only the base of this Storage or link id. */
   id?: string;
   /** Lets so many requests pass first. */
-  after?: number;
+  skip?: number;
   /** How often it strikes; always until cleared when absent. */
   times?: number;
 }
@@ -73,8 +73,8 @@ export class StorageFaults {
   take(route: StorageRoute, id: string): StorageFault | undefined {
     for (const fault of this.#active) {
       if ((fault.route ?? route) !== route || (fault.id ?? id) !== id) continue;
-      if ((fault.after ?? 0) > 0) {
-        fault.after = (fault.after ?? 0) - 1;
+      if ((fault.skip ?? 0) > 0) {
+        fault.skip = (fault.skip ?? 0) - 1;
         continue;
       }
       if (fault.times !== undefined) {
