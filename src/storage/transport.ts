@@ -243,6 +243,11 @@ class HttpTransport implements Transport {
     let offset = await this.#uploadOffset(sha256, content.size, signal);
     const resumed = offset > 0;
     let corrections = 0;
+    // What arrived counts once it is known, by whatever answer; what the server had before does not.
+    const moveTo = (reached: number): void => {
+      if (reached > offset) sent(reached - offset);
+      offset = reached;
+    };
     for (;;) {
       let outcome: PartOutcome;
       try {
@@ -250,18 +255,19 @@ class HttpTransport implements Transport {
       } catch (trouble) {
         await patience.wait(trouble, signal);
         // Part of the part may have arrived.
-        offset = await this.#uploadOffset(sha256, content.size, signal);
+        moveTo(await this.#uploadOffset(sha256, content.size, signal));
         continue;
       }
       if (outcome.kind === 'mismatch') return resumed ? 'mismatch_after_resume' : 'mismatch';
-      const reached = outcome.kind === 'complete' ? content.size : outcome.offset;
-      if (outcome.kind !== 'corrected') sent(reached - offset);
-      if (outcome.kind === 'complete') return 'complete';
-      if (outcome.kind === 'corrected' || reached === offset) {
+      if (outcome.kind === 'complete') {
+        moveTo(content.size);
+        return 'complete';
+      }
+      if (outcome.kind === 'corrected' || outcome.offset === offset) {
         corrections += 1;
         if (corrections > OFFSET_CORRECTIONS_ALLOWED) throw astray();
       }
-      offset = reached;
+      moveTo(outcome.offset);
       patience.progress();
     }
   }
@@ -353,8 +359,9 @@ class HttpTransport implements Transport {
       );
     } catch (thrown) {
       if (thrown instanceof AgentError && thrown.code === 'storage_token_rejected') this.#rejected = true;
-      // A file that changed while it was sent looks like a network error; reading it again tells.
-      if (thrown instanceof PassingTrouble && more.body !== undefined) await readThrough(more.body);
+      // A file that changed while it was sent looks like a network error; reading it again tells. (Not by its
+      // stream: Chrome fails that with a network error, too.) It is a part, so it is small enough to be held.
+      if (thrown instanceof PassingTrouble && more.body !== undefined) await more.body.arrayBuffer();
       throw thrown;
     }
   }
@@ -396,12 +403,6 @@ function readOffset(exchange: Exchange, largest: number): number {
 
 async function isHashMismatch(exchange: Exchange): Promise<boolean> {
   return exchange.status === 409 && readErrorCode(await exchange.errorText()) === 'hash_mismatch';
-}
-
-/** Throws what reading `body` throws; a part is at most 8 MiB, a chunk of it is held at a time. */
-async function readThrough(body: Blob): Promise<void> {
-  const reader = body.stream().getReader();
-  while (!(await reader.read()).done);
 }
 
 /** The address of the base, or the error of an id that no address can hold: `.` and `..` would be normalised away. */
