@@ -14,6 +14,14 @@ export interface HttpEnvironment {
   clock: Clock;
   /** Silence for this long, while something is awaited, is a network error. Milliseconds. */
   stall_ms: number;
+  /** Shared by all exchanges with one origin. */
+  pulse: Pulse;
+}
+
+/** When anything last came from an origin: a browser lets requests queue behind others, which is no silence. */
+export interface Pulse {
+  /** Epoch milliseconds. */
+  at: number;
 }
 
 export interface HttpRequest {
@@ -163,7 +171,9 @@ export class Exchange {
   async #awaiting<T>(step: () => Promise<T>): Promise<T> {
     this.#waitingSince = this.#env.clock.now();
     try {
-      return await step();
+      const result = await step();
+      this.#env.pulse.at = this.#env.clock.now();
+      return result;
     } catch {
       if (this.#signal.aborted) throw abortError(this.#signal);
       throw new PassingTrouble();
@@ -172,11 +182,17 @@ export class Exchange {
     }
   }
 
+  #silentSince(): number {
+    const { clock, pulse } = this.#env;
+    if (this.#waitingSince === null) return clock.now();
+    // Before its head has come a request may still be queueing; after that only its own body counts.
+    return this.#response === null ? Math.max(this.#waitingSince, pulse.at) : this.#waitingSince;
+  }
+
   async #giveUpOnSilence(): Promise<void> {
     const { clock } = this.#env;
     while (!this.#watch.signal.aborted) {
-      const since = this.#waitingSince;
-      const left = since === null ? this.#allowedMs : since + this.#allowedMs - clock.now();
+      const left = this.#silentSince() + this.#allowedMs - clock.now();
       if (left <= 0) {
         this.#request.abort();
         return;

@@ -13,7 +13,7 @@ import {
   readTreePage,
 } from './answers';
 import { downloadStream } from './download-stream';
-import { Exchange, type Fetch, type HttpRequest } from './http-exchange';
+import { Exchange, type Fetch, type HttpEnvironment, type HttpRequest } from './http-exchange';
 import type {
   ChangesPage,
   Clock,
@@ -52,6 +52,7 @@ export interface TransportEnvironment {
   stall_ms?: number;
 }
 
+type Environment = HttpEnvironment & { random: Random };
 type Content = Parameters<Transport['upload']>[1];
 type Sent = (bytes: number) => void;
 
@@ -61,7 +62,8 @@ type Reading<T> = (exchange: Exchange) => Promise<T>;
 /** Transports to the storage service that lives at the relay's origin. */
 export function transportsTo(env: TransportEnvironment): ConnectTransport {
   const origin = httpOrigin(env.endpoint);
-  return (base, token) => new HttpTransport(env, origin, base, token);
+  const shared = { ...env, stall_ms: env.stall_ms ?? STALL_MS, pulse: { at: 0 } };
+  return (base, token) => new HttpTransport(shared, origin, base, token);
 }
 
 /** `wss://host:port/…` → `https://host:port`; `ws:` → `http:` (only a loopback relay has that). */
@@ -72,15 +74,15 @@ function httpOrigin(endpoint: string): string {
 }
 
 class HttpTransport implements Transport {
-  readonly #env: TransportEnvironment & { stall_ms: number };
+  readonly #env: Environment;
   readonly #base: TransportBase;
   readonly #address: string | AgentError;
   readonly #token: string;
   /** The server refused the token: nothing more is asked with it. */
   #rejected: boolean;
 
-  constructor(env: TransportEnvironment, origin: string, base: TransportBase, token: string) {
-    this.#env = { ...env, stall_ms: env.stall_ms ?? STALL_MS };
+  constructor(env: Environment, origin: string, base: TransportBase, token: string) {
+    this.#env = env;
     this.#base = base;
     this.#address = baseAddress(origin, base);
     this.#token = token;

@@ -485,6 +485,37 @@ describe('links', () => {
   });
 });
 
+describe('faults', () => {
+  test('wait holds a request until told, others pass meanwhile', async () => {
+    let go = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    served.service.fault({ do: 'wait', until, route: 'changes', times: 1 });
+    const held = ask('GET', '/storages/s1/changes');
+    const head = await served.service.write('s1', { a: '1' });
+    expect((await ask('GET', '/storages/s1/changes')).body.revision).toBe(head);
+    expect(served.service.requests.map(({ status }) => status)).toEqual([null, 200]);
+    go();
+    expect((await held).body.revision).toBe(head);
+  });
+
+  test('one fault of one route and base, after so many requests, so many times', async () => {
+    await served.service.createStorage('s2');
+    const as = served.service.issueToken({ storage_id: 's1' }, { storage_id: 's2' });
+    served.service.fault({ do: 'status', status: 503, route: 'changes', id: 's1', skip: 1, times: 2 });
+    const statuses: number[] = [];
+    for (const id of ['s2', 's1', 's1', 's2', 's1', 's1']) {
+      statuses.push((await ask('GET', `/storages/${id}/changes`, { as })).status);
+    }
+    expect(statuses).toEqual([200, 200, 503, 200, 503, 200]);
+    served.service.fault({ do: 'slow', delay_ms: 1 });
+    served.service.fault({ do: 'html' });
+    served.service.clearFaults();
+    expect((await ask('GET', '/storages/s1/changes')).body.changes).toEqual([]);
+  });
+});
+
 test('another service on the same directory finds everything again', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'storage-service-'));
   try {

@@ -7,6 +7,7 @@ import { type Served, serve } from '../storage-service/served';
 
 /** Longer than any wait between attempts, so that the clock can tell a watch from a wait. */
 export const STALL_MS = 10 ** 12;
+const LONGEST_WAIT_MS = 10 ** 9;
 
 /** Waits for retries pass at once and are noted; a watch on silence lasts until `stall()`. */
 export class TestClock implements Clock {
@@ -20,7 +21,7 @@ export class TestClock implements Clock {
 
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (ms < STALL_MS / 2) {
+    if (ms < LONGEST_WAIT_MS) {
       this.waits.push(ms);
       this.#now += ms;
       return;
@@ -38,9 +39,9 @@ export class TestClock implements Clock {
     });
   }
 
-  /** Lets so much time pass that every silence is noticed. */
-  stall(): void {
-    this.#now += 10 * STALL_MS;
+  /** Lets so much time pass that every silence is noticed; or less, in parts of the stall time. */
+  stall(parts = 10): void {
+    this.#now += parts * STALL_MS;
     for (const wake of [...this.#watches]) wake();
   }
 

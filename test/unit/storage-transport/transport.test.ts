@@ -388,6 +388,20 @@ describe('passing trouble', () => {
     expect(b.service.requests).toHaveLength(3);
   });
 
+  test('a request that may be queueing behind others that get on is not silent', async () => {
+    b.service.fault({ do: 'hang', times: 1 });
+    const queueing = changes();
+    await until(() => b.service.requests.length === 1 && b.clock.watching === 1);
+    b.clock.stall(0.6);
+    await changes();
+    b.clock.stall(0.6);
+    await until(() => b.clock.watching === 1);
+    expect(b.clock.waits).toEqual([]);
+    b.clock.stall(0.6);
+    await queueing;
+    expect(b.clock.waits).toEqual([500]);
+  });
+
   test('a JSON answer cut in the middle is asked for again', async () => {
     await b.service.write('s1', { a: '1' });
     b.service.fault({ do: 'cut_body', after: 20, times: 2 });
