@@ -562,7 +562,7 @@ describe('answers that do not fit', () => {
 
   test('bytes that are not UTF-8, and an answer without end, are storage_transport_failed', async () => {
     const bodies: (() => ReadableStream<Uint8Array>)[] = [
-      () => new Blob([new Uint8Array([0x22, 0xff, 0x22])]).stream(),
+      () => new Blob(['{"revision":"', new Uint8Array([0xff]), '","changes":[]}']).stream(),
       () =>
         new ReadableStream({
           pull(controller) {
