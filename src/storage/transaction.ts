@@ -69,12 +69,21 @@ export class Transaction {
       return;
     }
     const journal = this.journal ?? newJournal(this.session.newId());
-    journal.phase = 'finished';
-    journal.vault_dropped.push(...vaultDropped);
-    // The undoing is over: what the plans say has become the truth.
-    journal.plans = [];
-    await this.write(...changes, this.session.writeJournal(journal));
-    await clear(this.session, journal).catch(() => undefined);
+    // A copy: should the batch fail, the undoing needs the plans.
+    const finished: Journal = {
+      ...journal,
+      phase: 'finished',
+      plans: [],
+      vault_dropped: [...journal.vault_dropped, ...vaultDropped],
+    };
+    try {
+      await this.write(...changes, this.session.writeJournal(finished));
+    } catch (thrown) {
+      // Whether it came to be is what is written, not what was answered.
+      if ((await this.session.journal())?.phase !== 'finished') throw thrown;
+    }
+    this.journal = null;
+    await clear(this.session, finished).catch(() => undefined);
   }
 
   /** Brings back what was. When even that fails the journal stays, and the next job or start does it. */
