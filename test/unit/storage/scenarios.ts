@@ -166,16 +166,14 @@ export function state(device: Device): unknown {
 }
 
 function seals(device: Device): unknown {
-  const record = device.data.get('storage/"s1"/record') as { seals: { path: string; hash: string }[] };
-  return record.seals.map(({ path, hash }) => ({ path, hash }));
+  return device.record().seals.map(({ path, hash }) => ({ path, hash }));
 }
 
 /** Nothing half is left: no temp folder, no journal, no copy in the vault without its seal. */
 export function expectClean(device: Device): void {
   expect(device.temps()).toEqual([]);
   expect(device.data.has('storage/"s1"/journal')).toBe(false);
-  const record = device.data.get('storage/"s1"/record') as { seals: { vault: string | null }[] };
-  const vaults = record.seals.map(({ vault }) => vault);
+  const vaults = device.record().seals.map(({ vault }) => vault);
   const kept = Object.keys(device.vault.tree()).map((path) => path.split('/')[0]);
   expect(kept.filter((name) => !vaults.includes(name as string))).toEqual([]);
 }
@@ -189,10 +187,12 @@ export async function expectConverges(device: Device, world: World): Promise<voi
   await device.sync();
   await device.save('');
   await device.sync();
-  const record = device.data.get('storage/"s1"/record') as { links: { link_id: string; path: string }[] };
+  const record = device.record();
   const links = record.links.map(({ path }) => path);
   const own = Object.fromEntries(
-    Object.entries(device.disk.tree()).filter(([path]) => !links.some((link) => path.startsWith(`${link}/`))),
+    Object.entries(device.disk.tree()).filter(
+      ([path]) => !links.some((link) => path === link || path.startsWith(`${link}/`)),
+    ),
   );
   expect(server.tree('s1')).toEqual(own);
   for (const { link_id, path } of record.links) {

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/protocol/json';
 import { StorageEngine } from '../../../src/storage/engine';
 import type { StoragePathInput } from '../../../src/storage/modes/mode';
 import type { RootKind, StateChange, StateStore } from '../../../src/storage/ports';
+import type { StorageRecord } from '../../../src/storage/session';
 import { FakeDisk } from './fake-handles';
 import { Fate } from './fate';
 import { MemoryServer } from './memory-server';
@@ -94,6 +95,12 @@ export class Device {
       revision: this.world.server.head('s1'),
       ...(paths ? { paths } : {}),
     });
+  }
+
+  /** What is durable of `s1` beside its index. */
+  record(): Pick<StorageRecord, 'base' | 'seals' | 'links'> {
+    const stored = this.data.get('storage/"s1"/record') as StorageRecord | undefined;
+    return stored ?? { base: null, seals: [], links: [] };
   }
 
   /** Names at the root that are temporary. */
