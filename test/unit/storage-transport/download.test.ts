@@ -184,6 +184,8 @@ test('a cancelled stream lets go of the connection and asks for nothing more', a
   const reader = (await b.transport.download(hash, 0, never())).getReader();
   await reader.read();
   const pending = reader.read();
+  // The stream starts to pull a moment after it is read.
+  await new Promise((resolve) => setImmediate(resolve));
   await reader.cancel();
   expect((await pending).done).toBe(true);
   await until(() => b.clock.watching === 0);
