@@ -3,8 +3,7 @@ import { AgentError } from '../protocol/errors';
 import type { Job } from './job';
 import type { CommitBody, CommitReply, Revision, Transport } from './ports';
 import { fetchChanges } from './remote-lists';
-import { outstanding, remoteStates } from './remote-states';
-import type { Scope } from './scope';
+import { advance, differences, type Scope } from './scope';
 
 /** storage.md, Conflicts: the first commit and up to 5 more after merges. */
 const COMMITS = 6;
@@ -34,22 +33,20 @@ export async function commitWithMerges(
 }
 
 /**
- * The base after a commit that answered `committed`: that revision when nothing of others lies between it and `since`,
- * else `since`, so that others' commits are merged at the next step and never skipped. The index must hold the commit
- * already. What is committed stays committed: no failure of asking is one of the job.
+ * Adopts the revision of a commit as the base when nothing of others lies between; else the base stays, so that
+ * others' commits are merged at the next step and never skipped. The index must hold the commit already. What is
+ * committed stays committed: a failure to ask is none of the job.
  */
-export async function baseAfterCommit(
+export async function adoptCommit(
   transport: Transport,
   scope: Scope,
-  since: Revision | null,
   committed: Revision,
   signal: AbortSignal,
-): Promise<Revision | null> {
+): Promise<void> {
   try {
-    const { revision, changes, full } = await fetchChanges(transport, since, signal);
-    if (revision !== committed) return since;
-    return outstanding(scope.index, remoteStates(scope.index, changes, full)).size === 0 ? committed : since;
+    const fetched = await fetchChanges(transport, scope.base, signal);
+    if (fetched.revision === committed && differences(scope, fetched).size === 0) advance(scope, committed);
   } catch {
-    return since;
+    // The next step asks again.
   }
 }

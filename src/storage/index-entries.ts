@@ -27,6 +27,16 @@ export type IndexEntry = IndexFile | IndexDirectory;
 
 export type Index = Map<string, IndexEntry>;
 
+export interface StoredIndex {
+  index: Index;
+  /**
+   * What the index said at the base, where it is ahead of it (null: nothing): after a commit with others' commits before
+   * it, or when only some paths were brought. A server that tells changes since the base need not tell of a path that
+   * came and went since.
+   */
+  ahead: Map<string, IndexEntry | null>;
+}
+
 /** An entry of the server as agreed, not yet seen on the device. */
 export function agreedEntry(remote: RemoteEntry): IndexEntry {
   return remote.type === 'directory'

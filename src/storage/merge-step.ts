@@ -3,8 +3,8 @@ import { bringIn } from './incoming';
 import type { Job } from './job';
 import type { Revision, Transport } from './ports';
 import { fetchChanges } from './remote-lists';
-import { outstanding, type RemoteStates, remoteStates } from './remote-states';
-import type { Scope } from './scope';
+import type { RemoteStates } from './remote-states';
+import { advance, differences, type Scope } from './scope';
 import type { Session } from './session';
 import type { Transaction } from './transaction';
 
@@ -13,8 +13,6 @@ export class Merging {
   readonly kept = new Set<string>();
   /** Up to where the device has followed the server: what a commit stands on. */
   revision: Revision | null;
-  /** The base that may become durable: short of `revision` while something was left for later. */
-  safeBase: Revision | null;
   deferred: string[] = [];
 
   constructor(
@@ -25,13 +23,12 @@ export class Merging {
     private readonly job: Job,
   ) {
     this.revision = scope.base;
-    this.safeBase = scope.base;
   }
 
   /** `look` sees what is to be merged first and may throw. */
   async merge(look?: (states: RemoteStates) => void): Promise<void> {
-    const { revision, changes, full } = await fetchChanges(this.transport, this.safeBase, this.job.signal);
-    const states = outstanding(this.scope.index, remoteStates(this.scope.index, changes, full));
+    const fetched = await fetchChanges(this.transport, this.scope.base, this.job.signal);
+    const states = differences(this.scope, fetched);
     look?.(states);
     const brought = await bringIn(
       this.session,
@@ -44,7 +41,8 @@ export class Merging {
     );
     for (const path of brought.kept) this.kept.add(path);
     this.deferred = brought.deferred;
-    this.revision = revision;
-    if (brought.deferred.length === 0) this.safeBase = revision;
+    this.revision = fetched.revision;
+    // Short of it while something was left for later.
+    if (brought.deferred.length === 0) advance(this.scope, fetched.revision);
   }
 }

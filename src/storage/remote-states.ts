@@ -1,5 +1,5 @@
 /** A list of changes of the server as the state each touched path ends in. Pure. */
-import type { Index, IndexEntry } from './index-entries';
+import type { Index, IndexEntry, StoredIndex } from './index-entries';
 import { agreedEntry, sameContent } from './index-entries';
 import { ancestors, isWithin } from './paths';
 import type { RemoteChange, RemoteEntry } from './ports';
@@ -8,13 +8,20 @@ import type { RemoteChange, RemoteEntry } from './ports';
 export type RemoteStates = Map<string, RemoteEntry | null>;
 
 /**
- * Applies `changes` in their order on top of the index. A deletion takes everything under its path; a file
- * has nothing under it; what lies in a directory makes its own entry implied. `full`: the changes are the
- * whole tree, so whatever the index has besides is gone.
+ * Applies `changes` since the base in their order. A deletion takes everything under its path; a file has nothing
+ * under it; what lies in a directory makes its own entry implied. `full`: the changes are the whole tree, so
+ * whatever the index has besides is gone.
  */
-export function remoteStates(index: Index, changes: readonly RemoteChange[], full: boolean): RemoteStates {
+export function remoteStates(
+  { index, ahead }: StoredIndex,
+  changes: readonly RemoteChange[],
+  full: boolean,
+): RemoteStates {
   const states: RemoteStates = new Map();
+  // What is not told of is as it was at the base.
+  for (const [path, entry] of ahead) states.set(path, asRemote(path, entry));
   if (full) for (const path of index.keys()) states.set(path, null);
+  if (full) for (const path of ahead.keys()) states.set(path, null);
   if (changes.length === 0) return states;
   const children = new Map<string, Set<string>>();
   const note = (path: string) => {
@@ -24,7 +31,7 @@ export function remoteStates(index: Index, changes: readonly RemoteChange[], ful
       children.set(above, known);
     }
   };
-  for (const path of index.keys()) note(path);
+  for (const path of [...index.keys(), ...ahead.keys()]) note(path);
   const drop = (path: string) => {
     if (states.has(path) || index.has(path)) states.set(path, null);
   };
@@ -64,4 +71,10 @@ export function statesWithin(states: RemoteStates, paths: readonly string[]): Re
 /** The index entry for a state: null when it is gone. */
 export function agreedState(remote: RemoteEntry | null): IndexEntry | null {
   return remote === null ? null : agreedEntry(remote);
+}
+
+function asRemote(path: string, entry: IndexEntry | null): RemoteEntry | null {
+  if (entry === null) return null;
+  if (entry.type === 'directory') return { type: 'directory', path };
+  return { type: 'file', path, size: entry.size, sha256: entry.sha256 };
 }

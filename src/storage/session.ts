@@ -2,7 +2,7 @@
  * What one job holds of one Storage: its root, its durable record, and the ports. Loads and stores the record and the
  * indexes; knows no mode.
  */
-import type { Index } from './index-entries';
+import type { StoredIndex } from './index-entries';
 import type { Journal } from './journal';
 import { isWithin, relativeTo } from './paths';
 import type {
@@ -99,14 +99,6 @@ export class Session {
     return { key: recordKey(this.storage.storage_id), value: structuredClone(record) };
   }
 
-  async storageIndex(): Promise<Index> {
-    return this.loadIndex(this.storageIndexKey());
-  }
-
-  async linkIndex(linkId: string): Promise<Index> {
-    return this.loadIndex(this.linkIndexKey(linkId));
-  }
-
   storageIndexKey(): string {
     return `${prefix(this.storage.storage_id)}index`;
   }
@@ -119,7 +111,7 @@ export class Session {
   async distrust(paths: readonly string[]): Promise<StateChange[]> {
     const changes: StateChange[] = [];
     const forget = async (key: string, mount: string) => {
-      const index = await this.loadIndex(key);
+      const { index, ahead } = await this.loadIndex(key);
       let changed = false;
       for (const path of paths) {
         if (!isWithin(path, mount)) continue;
@@ -129,7 +121,7 @@ export class Session {
         index.set(at, { ...entry, mtime: null });
         changed = true;
       }
-      if (changed) changes.push({ key, value: index });
+      if (changed) changes.push({ key, value: { index, ahead } satisfies StoredIndex });
     };
     if (paths.length === 0) return changes;
     await forget(this.storageIndexKey(), '');
@@ -137,8 +129,9 @@ export class Session {
     return changes;
   }
 
-  private async loadIndex(key: string): Promise<Index> {
-    return ((await this.ports.state.get(key)) as Index | undefined) ?? new Map();
+  async loadIndex(key: string): Promise<StoredIndex> {
+    const stored = (await this.ports.state.get(key)) as StoredIndex | undefined;
+    return stored ?? { index: new Map(), ahead: new Map() };
   }
 }
 

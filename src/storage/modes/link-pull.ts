@@ -7,8 +7,8 @@ import { emptyPlan } from '../journal';
 import { ancestors, isWithin, quote, requirePath, segments } from '../paths';
 import type { Revision, Transport } from '../ports';
 import { fetchChanges, fetchTree } from '../remote-lists';
-import { outstanding, type RemoteStates, remoteStates } from '../remote-states';
-import { applyEntries, linkScope, type Scope } from '../scope';
+import type { RemoteStates } from '../remote-states';
+import { advance, differences, forget, linkScope, type Scope } from '../scope';
 import { activeSeals, requireUnsealed } from '../seals';
 import type { LinkRecord, Session } from '../session';
 import type { Transaction } from '../transaction';
@@ -29,7 +29,7 @@ export const linkPull: Mode = async (session, transaction, input, job) => {
   const { revision, states } = await remote(transport, scope, need(input, 'revision'), job);
   const { kept } = await bringIn(session, transaction, transport, scope, states, job, 'refuse');
   await ensureFolder(session, transaction, path, job);
-  scope.base = revision;
+  advance(scope, revision);
   link.broken = false;
   link.removed = false;
   await transaction.finish(scope.write());
@@ -59,22 +59,11 @@ async function remote(
 ): Promise<{ revision: Revision; states: RemoteStates }> {
   if (scope.base === null) {
     const entries = await fetchTree(transport, wanted, '', job.signal);
-    const puts = entries.filter((entry) => entry.path !== '' || entry.type === 'file');
-    const states = remoteStates(
-      scope.index,
-      puts.map((entry) => ({ op: 'put' as const, ...entry })),
-      true,
-    );
-    return { revision: wanted, states: outstanding(scope.index, states) };
+    const changes = entries.map((entry) => ({ op: 'put' as const, ...entry }));
+    return { revision: wanted, states: differences(scope, { changes, full: true }) };
   }
-  const { revision, changes, full } = await fetchChanges(transport, scope.base, job.signal);
-  return { revision, states: outstanding(scope.index, remoteStates(scope.index, changes, full)) };
-}
-
-/** Begins anew: everything of the target is to be brought. */
-export function forget(scope: Scope): void {
-  applyEntries(scope, new Map([...scope.index.keys()].map((path) => [path, null])));
-  scope.base = null;
+  const fetched = await fetchChanges(transport, scope.base, job.signal);
+  return { revision: fetched.revision, states: differences(scope, fetched) };
 }
 
 /** A link of an empty target is an empty folder. */

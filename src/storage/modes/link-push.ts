@@ -1,6 +1,6 @@
 /** `link_push`: commits only what changed under the link to its target. */
 import { AgentError } from '../../protocol/errors';
-import { baseAfterCommit, commitWithMerges } from '../commit';
+import { adoptCommit, commitWithMerges } from '../commit';
 import { DeviceView } from '../device-view';
 import { gather } from '../gather';
 import { bringIn } from '../incoming';
@@ -10,10 +10,10 @@ import { requireSameRoot } from '../marker';
 import { Merging } from '../merge-step';
 import type { CommitBody } from '../ports';
 import { fetchChanges } from '../remote-lists';
-import { outstanding, type RemoteStates, remoteStates } from '../remote-states';
-import { applyEntries, linkScope } from '../scope';
+import type { RemoteStates } from '../remote-states';
+import { advance, applyEntries, differences, forget, linkScope } from '../scope';
 import { uploadChanges } from '../upload';
-import { ensureFolder, forget } from './link-pull';
+import { ensureFolder } from './link-pull';
 import { type Mode, need, needLink } from './mode';
 
 export const linkPush: Mode = async (session, transaction, input, job) => {
@@ -27,20 +27,21 @@ export const linkPush: Mode = async (session, transaction, input, job) => {
     // Its folder was deleted here: recreated from the target, the target untouched.
     await requireSameRoot(session);
     forget(scope);
-    const { revision, changes } = await fetchChanges(transport, null, job.signal);
-    const states = remoteStates(scope.index, changes, true);
+    const whole = await fetchChanges(transport, null, job.signal);
+    const states = differences(scope, whole);
     await bringIn(session, transaction, transport, scope, states, job, 'refuse');
     await ensureFolder(session, transaction, link.path, job);
-    scope.base = revision;
+    advance(scope, whole.revision);
     await transaction.finish(scope.write());
-    return { revision, overwritten: [] };
+    return { revision: whole.revision, overwritten: [] };
   }
 
   const overwritten = new Set<string>();
   const unstable: string[] = [];
   const fetched = await fetchChanges(transport, scope.base, job.signal);
-  let unseen = outstanding(scope.index, remoteStates(scope.index, fetched.changes, fetched.full));
+  let unseen = differences(scope, fetched);
   const merging = new Merging(session, transaction, transport, scope, job);
+  let merged = false;
   let entries: LocalChanges['entries'] = new Map();
   const body = async (): Promise<CommitBody | null> => {
     const gathered = await gather(session, scope, '', job);
@@ -55,6 +56,7 @@ export const linkPush: Mode = async (session, transaction, input, job) => {
     merging.merge((states) => {
       for (const [path, remote] of states) if (remote !== null) overwritten.add(path);
       unseen = new Map();
+      merged = true;
     }),
   );
   applyEntries(scope, entries);
@@ -63,10 +65,8 @@ export const linkPush: Mode = async (session, transaction, input, job) => {
   for (const path of [...overwritten]) if (!put.has(path)) overwritten.delete(path);
   for (const path of reply?.overwritten ?? []) overwritten.add(path);
   if (reply !== null) {
-    scope.base = await baseAfterCommit(transport, scope, merging.safeBase, reply.revision, job.signal);
-  } else {
-    scope.base = unseen.size === 0 && merging.revision === scope.base ? fetched.revision : merging.safeBase;
-  }
+    await adoptCommit(transport, scope, reply.revision, job.signal);
+  } else if (!merged && differences(scope, fetched).size === 0) advance(scope, fetched.revision);
   await transaction.finish(scope.write());
   return {
     revision: reply?.revision ?? scope.base ?? fetched.revision,

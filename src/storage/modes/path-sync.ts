@@ -2,8 +2,8 @@
 import { bringIn } from '../incoming';
 import { requirePath } from '../paths';
 import { fetchChanges } from '../remote-lists';
-import { outstanding, remoteStates, statesWithin } from '../remote-states';
-import { storageScope } from '../scope';
+import { statesWithin } from '../remote-states';
+import { advance, differences, storageScope } from '../scope';
 import { type Mode, need } from './mode';
 
 /** `paths` may name directories; without any, everything that changed is brought. */
@@ -13,12 +13,12 @@ export const pathSync: Mode = async (session, transaction, input, job) => {
   const transport = job.connect({ storage_id: session.storage.storage_id }, need(input, 'token'));
   need(input, 'revision');
   const scope = await storageScope(session);
-  const { revision, changes, full } = await fetchChanges(transport, scope.base, job.signal);
-  const states = outstanding(scope.index, remoteStates(scope.index, changes, full));
+  const fetched = await fetchChanges(transport, scope.base, job.signal);
+  const states = differences(scope, fetched);
   const wanted = statesWithin(states, paths);
   const { kept } = await bringIn(session, transaction, transport, scope, wanted, job, 'refuse');
   // The base passes over nothing that was not brought.
-  if (wanted.size === states.size) scope.base = revision;
+  if (wanted.size === states.size) advance(scope, fetched.revision);
   await transaction.finish(scope.write());
-  return { revision, kept };
+  return { revision: fetched.revision, kept };
 };

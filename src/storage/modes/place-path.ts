@@ -1,6 +1,6 @@
 /** `place_path`: what is staged at a revision is downloaded, verified, published and committed. */
 import { AgentError } from '../../protocol/errors';
-import { baseAfterCommit, commitWithMerges } from '../commit';
+import { adoptCommit, commitWithMerges } from '../commit';
 import { DeviceView } from '../device-view';
 import { bringIn } from '../incoming';
 import { entriesWithin } from '../index-entries';
@@ -31,7 +31,7 @@ export const placePath: Mode = async (session, transaction, input, job) => {
   const former = entriesWithin(scope.index, path).map(([at]) => at);
   applyEntries(scope, new Map(former.map((at) => [at, null])));
   const puts = entries.map((entry): RemoteChange => ({ op: 'put', ...entry }));
-  const states = remoteStates(scope.index, puts, false);
+  const states = remoteStates({ index: scope.index, ahead: new Map() }, puts, false);
   await bringIn(session, transaction, transport, scope, states, job, 'refuse');
 
   const changes: RemoteChange[] = former.length > 0 ? [{ op: 'delete', path }, ...puts] : puts;
@@ -43,7 +43,7 @@ export const placePath: Mode = async (session, transaction, input, job) => {
     () => merging.merge((outstanding) => requireApart(outstanding, path)),
   );
   if (reply === null) throw new AgentError('internal_error');
-  scope.base = await baseAfterCommit(transport, scope, merging.safeBase, reply.revision, job.signal);
+  await adoptCommit(transport, scope, reply.revision, job.signal);
   await transaction.finish(scope.write());
   return { revision: reply.revision };
 };

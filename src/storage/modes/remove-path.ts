@@ -1,6 +1,6 @@
 /** `remove_path`: unchanged since it was saved, it is taken off the device and the removal is committed. */
 import { AgentError } from '../../protocol/errors';
-import { baseAfterCommit, commitWithMerges } from '../commit';
+import { adoptCommit, commitWithMerges } from '../commit';
 import { DeviceView } from '../device-view';
 import { type Gathered, gather } from '../gather';
 import { entriesWithin } from '../index-entries';
@@ -11,8 +11,8 @@ import { Merging } from '../merge-step';
 import { isInternalName, isWithin, parentOf, quote, relativeTo, segments } from '../paths';
 import type { RemoteChange, Transport } from '../ports';
 import { fetchChanges } from '../remote-lists';
-import { outstanding, type RemoteStates, remoteStates } from '../remote-states';
-import { applyEntries, type Scope, storageScope } from '../scope';
+import type { RemoteStates } from '../remote-states';
+import { applyEntries, differences, type Scope, storageScope } from '../scope';
 import { activeSeals, requireRemovable } from '../seals';
 import type { Session } from '../session';
 import type { Transaction } from '../transaction';
@@ -55,7 +55,7 @@ export const removePath: Mode = async (session, transaction, input, job) => {
     () => merging.merge((states) => requireApart(states, path)),
   );
   if (reply === null) throw new AgentError('internal_error');
-  scope.base = await baseAfterCommit(transport, scope, merging.safeBase, reply.revision, job.signal);
+  await adoptCommit(transport, scope, reply.revision, job.signal);
   const vaults = session.record.seals.flatMap((seal) =>
     seal.path === path && seal.vault !== null ? [seal.vault] : [],
   );
@@ -101,8 +101,7 @@ async function requireNothingUnseen(
   path: string,
   job: Job,
 ): Promise<void> {
-  const { changes, full } = await fetchChanges(transport, scope.base, job.signal);
-  requireApart(outstanding(scope.index, remoteStates(scope.index, changes, full)), path);
+  requireApart(differences(scope, await fetchChanges(transport, scope.base, job.signal)), path);
 }
 
 function requireApart(states: RemoteStates, path: string): void {

@@ -1,6 +1,6 @@
 /** `save_path`: merge, scan that path, upload what the server lacks, commit that path; seal it if asked. */
 import { AgentError } from '../../protocol/errors';
-import { baseAfterCommit, commitWithMerges } from '../commit';
+import { adoptCommit, commitWithMerges } from '../commit';
 import { type Gathered, gather } from '../gather';
 import { entriesWithin } from '../index-entries';
 import { Merging } from '../merge-step';
@@ -55,10 +55,7 @@ export const savePath: Mode = async (session, transaction, input, job) => {
     () => merging.merge(),
   );
   applyEntries(scope, entries);
-  scope.base =
-    reply === null
-      ? merging.safeBase
-      : await baseAfterCommit(transport, scope, merging.safeBase, reply.revision, job.signal);
+  if (reply !== null) await adoptCommit(transport, scope, reply.revision, job.signal);
 
   const content = contentOf(scope, path);
   const hash = await hashOf(content, path);

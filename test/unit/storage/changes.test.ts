@@ -1,6 +1,6 @@
 /** The two pure translations: the server's changes into states, the device's state into changes. */
 import { describe, expect, test } from 'vitest';
-import type { Index, IndexFile } from '../../../src/storage/index-entries';
+import type { Index, IndexEntry, IndexFile } from '../../../src/storage/index-entries';
 import { type LocalState, localChanges } from '../../../src/storage/local-changes';
 import type { RemoteChange } from '../../../src/storage/ports';
 import { outstanding, remoteStates, statesWithin } from '../../../src/storage/remote-states';
@@ -18,6 +18,8 @@ const index = (files: Record<string, string | null>): Index =>
     Object.entries(files).map(([path, sha]) => [path, sha === null ? { type: 'directory' } : file(sha)]),
   );
 
+const at = (index: Index, ahead: [string, IndexEntry | null][] = []) => ({ index, ahead: new Map(ahead) });
+
 describe('remoteStates', () => {
   const plain = (states: ReturnType<typeof remoteStates>) =>
     Object.fromEntries(
@@ -26,7 +28,7 @@ describe('remoteStates', () => {
 
   test('a delete takes everything under its path', () => {
     const states = remoteStates(
-      index({ 'a/b': '1', 'a/c/d': '2', ab: '3' }),
+      at(index({ 'a/b': '1', 'a/c/d': '2', ab: '3' })),
       [{ op: 'delete', path: 'a' }],
       false,
     );
@@ -35,7 +37,7 @@ describe('remoteStates', () => {
 
   test('changes count in their order', () => {
     const changes: RemoteChange[] = [put('a/x', '2'), { op: 'delete', path: 'a' }, put('a/y', '3')];
-    expect(plain(remoteStates(index({ 'a/b': '1' }), changes, false))).toEqual({
+    expect(plain(remoteStates(at(index({ 'a/b': '1' })), changes, false))).toEqual({
       a: null,
       'a/b': null,
       'a/x': null,
@@ -44,30 +46,54 @@ describe('remoteStates', () => {
   });
 
   test('a file replaces what was a directory, and the reverse', () => {
-    expect(plain(remoteStates(index({ 'a/b': '1' }), [put('a', '2')], false))).toEqual({
+    expect(plain(remoteStates(at(index({ 'a/b': '1' })), [put('a', '2')], false))).toEqual({
       a: '2',
       'a/b': null,
     });
-    expect(plain(remoteStates(index({ a: '1' }), [put('a/b', '2')], false))).toEqual({ a: null, 'a/b': '2' });
-    expect(plain(remoteStates(index({ d: null }), [put('d/b', '2')], false))).toEqual({
+    expect(plain(remoteStates(at(index({ a: '1' })), [put('a/b', '2')], false))).toEqual({
+      a: null,
+      'a/b': '2',
+    });
+    expect(plain(remoteStates(at(index({ d: null })), [put('d/b', '2')], false))).toEqual({
       d: null,
       'd/b': '2',
     });
   });
 
   test('the whole tree: what it does not have is gone', () => {
-    expect(plain(remoteStates(index({ a: '1', b: '1' }), [put('a', '1')], true))).toEqual({
+    expect(plain(remoteStates(at(index({ a: '1', b: '1' })), [put('a', '1')], true))).toEqual({
       a: '1',
       b: null,
     });
-    expect(plain(remoteStates(index({ a: '1' }), [], true))).toEqual({ a: null });
+    expect(plain(remoteStates(at(index({ a: '1' })), [], true))).toEqual({ a: null });
+  });
+
+  test('where the index is ahead of the base, what is not told of is as it was at the base', () => {
+    const ahead = at(index({ new: '1', edited: '2', told: '2' }), [
+      ['new', null],
+      ['edited', file('1')],
+      ['deleted', file('1')],
+      ['told', file('1')],
+    ]);
+    expect(plain(remoteStates(ahead, [put('told', '3')], false))).toEqual({
+      new: null,
+      edited: '1',
+      deleted: '1',
+      told: '3',
+    });
+    expect(plain(remoteStates(ahead, [put('told', '3')], true))).toEqual({
+      new: null,
+      edited: null,
+      deleted: null,
+      told: '3',
+    });
   });
 
   test('outstanding is what differs from the index; statesWithin takes directories', () => {
     const base = index({ a: '1', b: '1', 'd/x': '1' });
     const states = outstanding(
       base,
-      remoteStates(base, [put('a', '1'), put('b', '2'), put('d/x', '2'), put('dd', '1')], false),
+      remoteStates(at(base), [put('a', '1'), put('b', '2'), put('d/x', '2'), put('dd', '1')], false),
     );
     expect([...states.keys()]).toEqual(['b', 'd/x', 'dd']);
     expect([...statesWithin(states, ['d']).keys()]).toEqual(['d/x']);

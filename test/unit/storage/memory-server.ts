@@ -39,6 +39,8 @@ export class MemoryServer {
   /** `strict` wants a merge before every commit on a base that is not the head. */
   policy: 'lenient' | 'strict' = 'lenient';
   pageSize = 3;
+  /** Lists whatever it has, whatever was asked for. */
+  hostile = false;
   /** What may not happen: a key with two bodies, a put without its blob. */
   readonly violations: string[] = [];
   readonly calls: string[] = [];
@@ -344,8 +346,9 @@ class MemoryTransport implements Transport {
   }
 
   private listed(tree: Tree, base: string, top: string): RemoteEntry[] {
+    if (this.server.hostile) return [...tree.values()];
     return [...tree.values()]
-      .filter((entry) => isWithin(entry.path, top) || !isWithin(entry.path, base))
+      .filter((entry) => isWithin(entry.path, top))
       .filter((entry) => base === '' || (isWithin(entry.path, base) && entry.path !== base))
       .map((entry) => ({ ...entry, path: relativeTo(base, entry.path) }));
   }

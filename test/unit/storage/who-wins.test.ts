@@ -1,0 +1,200 @@
+/** storage.md, Who wins: each sentence. */
+import { expect, test } from 'vitest';
+import { codeOf, World } from './world';
+
+async function saved(files: Record<string, string>, kind: 'browser' | 'folder' = 'browser'): Promise<World> {
+  const world = new World(kind);
+  for (const [path, content] of Object.entries(files)) world.device.disk.write(path, content);
+  await world.device.save();
+  world.pass();
+  return world;
+}
+
+test('a later save wins: what another writer committed since is overwritten and stays in its revision', async () => {
+  const { device, server } = await saved({ a: '1' });
+  device.disk.write('a', 'mine');
+  const theirs = await server.write('s1', { a: 'theirs' });
+  expect(await device.save()).toMatchObject({ kept: ['a'] });
+  expect(server.tree('s1')).toEqual({ a: 'mine' });
+  expect(server.tree('s1', theirs)).toEqual({ a: 'theirs' });
+});
+
+test('incoming never overwrites unsaved: the index takes it as agreed, so the next save commits over it', async () => {
+  const { device, server } = await saved({ a: '1' });
+  device.disk.write('a', 'mine');
+  await server.write('s1', { a: 'theirs' });
+  expect(await device.sync()).toMatchObject({ kept: ['a'] });
+  expect(device.disk.read('a')).toBe('mine');
+  expect(await device.sync()).toMatchObject({ kept: [] });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ a: 'mine' });
+});
+
+test('an unsaved file that the remote deleted stays, and is saved again', async () => {
+  const { device, server } = await saved({ a: '1', b: '2' });
+  device.disk.write('a', 'mine');
+  await server.write('s1', { a: null });
+  expect(await device.sync()).toMatchObject({ kept: ['a'] });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ a: 'mine', b: '2' });
+});
+
+test('equal content on both sides is no change, whatever the times say', async () => {
+  const world = await saved({ a: '1' });
+  const { device, server } = world;
+  device.disk.write('a', 'same');
+  device.disk.write('new', 'same');
+  await server.write('s1', { a: 'same', new: 'same' });
+  device.disk.write('a', 'same', world.now() + 12345);
+  expect(await device.save()).toMatchObject({ kept: [], uploaded_bytes: 0 });
+  expect(server.commits.length).toBe(1);
+  expect(server.downloads).toBe(0);
+});
+
+test('a local deletion does not beat a remote edit that the device had not seen: the edited file comes back', async () => {
+  const { device, server } = await saved({ a: '1', b: '2' });
+  device.disk.remove('a');
+  await server.write('s1', { a: 'edited' });
+  await device.save();
+  expect(device.disk.tree()).toEqual({ a: 'edited', b: '2' });
+  expect(server.tree('s1')).toEqual({ a: 'edited', b: '2' });
+});
+
+test('the same inside a link: a push does not delete what was edited meanwhile, and the next pull brings it', async () => {
+  const { device, server } = new World();
+  server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
+  await server.write('s2', { a: '1', b: '2' });
+  const pull = () => device.run({ mode: 'link_pull', link_id: 'l1', path: 'l', revision: server.head('s2') });
+  await pull();
+  device.disk.remove('l/a');
+  device.disk.remove('l/b');
+  await server.write('s2', { a: 'edited' });
+  await device.run({ mode: 'link_push', link_id: 'l1' });
+  expect(server.tree('s2')).toEqual({ a: 'edited' });
+  await pull();
+  expect(device.disk.tree()).toEqual({ 'l/a': 'edited' });
+});
+
+test('unsaved file where the remote has a directory: the unsaved one stays, the incoming is in kept[]', async () => {
+  const { device, server } = await saved({ foo: '1' });
+  device.disk.write('foo', 'mine');
+  await server.write('s1', { foo: null, 'foo/in': 'theirs' });
+  expect(await device.sync()).toMatchObject({ kept: ['foo', 'foo/in'] });
+  expect(device.disk.tree()).toEqual({ foo: 'mine' });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ foo: 'mine' });
+});
+
+test('unsaved file in a directory where the remote has a file: the same', async () => {
+  const { device, server } = await saved({ 'foo/old': '1' });
+  device.disk.write('foo/mine', 'mine');
+  await server.write('s1', { foo: 'theirs' });
+  expect(await device.sync()).toMatchObject({ kept: ['foo'] });
+  expect(device.disk.tree()).toEqual({ 'foo/mine': 'mine' });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ 'foo/mine': 'mine' });
+});
+
+test('a saved file gives way to a directory, a saved directory to a file', async () => {
+  const { device, server } = await saved({ f: '1', 'd/x': '2', 'd/e/y': '3' });
+  await server.write('s1', { 'f/in': 'now a directory', d: 'now a file' });
+  expect(await device.sync()).toMatchObject({ kept: [] });
+  expect(device.disk.tree()).toEqual({ d: 'now a file', 'f/in': 'now a directory' });
+});
+
+test('a directory that the remote emptied goes; one with something unsaved in it stays', async () => {
+  const { device, server } = await saved({ 'd/x': '1', 'e/x': '1', z: '1' });
+  device.disk.write('e/mine', 'mine');
+  await server.write('s1', { 'd/x': null, 'e/x': null });
+  await device.sync();
+  expect(device.disk.tree()).toEqual({ 'e/mine': 'mine', z: '1' });
+});
+
+test('a path that came and went while the base stood still is gone here too, though no change since the base tells of it', async () => {
+  const { device, server } = await saved({ z: '1' });
+  await server.write('s1', { a: '1', 'd/y': '1' });
+  await device.sync(['d']);
+  expect(device.disk.tree()).toEqual({ 'd/y': '1', z: '1' });
+  await server.write('s1', { 'd/y': null });
+  await device.sync();
+  expect(device.disk.tree()).toEqual({ a: '1', z: '1' });
+});
+
+test('the same after a commit whose revision could not become the base', async () => {
+  const { device, server } = await saved({ z: '1' });
+  device.disk.write('mine', 'M');
+  server.trouble = async (call) => {
+    if (call !== 'commit') return;
+    server.trouble = null;
+    await server.write('s1', { theirs: 'T' });
+  };
+  await device.save();
+  await server.write('s1', { mine: null });
+  await device.sync();
+  expect(device.disk.tree()).toEqual({ theirs: 'T', z: '1' });
+});
+
+test('link root folder deleted on the device: recreated from the target, the target untouched', async () => {
+  const { device, server } = new World();
+  server.link('l1', 's1', 'deep/l', { storage_id: 's2', path: '' });
+  await server.write('s2', { a: '1', 'd/b': '2' });
+  const pull = () =>
+    device.run({ mode: 'link_pull', link_id: 'l1', path: 'deep/l', revision: server.head('s2') });
+  await pull();
+  device.disk.remove('deep');
+  expect(await device.run({ mode: 'link_push', link_id: 'l1' })).toMatchObject({ overwritten: [] });
+  expect(device.disk.tree()).toEqual({ 'deep/l/a': '1', 'deep/l/d/b': '2' });
+  device.disk.remove('deep');
+  await pull();
+  expect(device.disk.tree()).toEqual({ 'deep/l/a': '1', 'deep/l/d/b': '2' });
+  expect(server.tree('s2')).toEqual({ a: '1', 'd/b': '2' });
+  expect(server.commits).toEqual([]);
+});
+
+test('file deleted inside a link: deleted in the target at the next push', async () => {
+  const { device, server } = new World();
+  server.link('l1', 's1', 'l', { storage_id: 's2', path: 'box' });
+  await server.write('s2', { 'box/a': '1', 'box/b': '2' });
+  await device.run({ mode: 'link_pull', link_id: 'l1', path: 'l', revision: server.head('s2') });
+  device.disk.remove('l/a');
+  await device.run({ mode: 'link_push', link_id: 'l1' });
+  expect(server.tree('s2')).toEqual({ 'box/b': '2' });
+});
+
+test('a root that is suddenly empty is storage_unavailable; a single saved file may be deleted', async () => {
+  const world = await saved({ a: '1', b: '2' });
+  world.device.disk.remove('a');
+  world.device.disk.remove('b');
+  expect(await codeOf(world.device.save())).toBe('storage_unavailable');
+  expect(world.server.tree('s1')).toEqual({ a: '1', b: '2' });
+  await world.device.save('a');
+  expect(world.server.tree('s1')).toEqual({ b: '2' });
+  await world.device.save();
+  expect(world.server.tree('s1')).toEqual({});
+});
+
+test('a root that is gone, or another folder than the one attached, is storage_unavailable', async () => {
+  const world = await saved({ a: '1', b: '2' });
+  world.device.disk.write('.endue-storage-id', '{"storage_id":"another"}');
+  expect(await codeOf(world.device.save())).toBe('storage_unavailable');
+  world.device.disk.write('.endue-storage-id', 'rubbish');
+  expect(await codeOf(world.device.save('a'))).toBe('storage_unavailable');
+  world.device.disk.remove('.endue-storage-id');
+  expect(await codeOf(world.device.sync())).toBe('storage_unavailable');
+  expect(world.server.commits.length).toBe(1);
+});
+
+test('a root that vanishes in the middle of a save is never read as deletions', async () => {
+  const start = await saved({ a: '1', 'd/b': '2' });
+  start.device.disk.write('a', 'edited');
+  const whole = start.clone();
+  await whole.device.save();
+  for (let n = 1; n <= whole.device.fate.operations; n++) {
+    const world = start.clone();
+    world.device.fate.trouble = (operation) => {
+      if (operation.n >= n) world.device.disk.vanished = true;
+    };
+    await world.device.save().catch(() => undefined);
+    expect(Object.keys(world.server.tree('s1'))).toEqual(['a', 'd/b']);
+  }
+});
