@@ -6,7 +6,7 @@ import type { IndexFile } from './index-entries';
 import type { Job } from './job';
 import type { LocalState } from './local-changes';
 import { requireSameRoot } from './marker';
-import type { FileHandle } from './ports';
+import type { FileHandle, FileSnapshot } from './ports';
 import { isSurelyUnchanged } from './racy-time';
 import { type ScannedFile, scan } from './scan';
 import { devicePath, type Scope } from './scope';
@@ -42,7 +42,7 @@ export async function gather(session: Session, scope: Scope, path: string, job: 
   }
   if (found.kind === 'file') {
     const file = await found.handle.getFile();
-    const scanned = { handle: found.handle, size: file.size, mtime: file.lastModified };
+    const scanned = { handle: found.handle, file, size: file.size, mtime: file.lastModified };
     await hashAll(session, scope, new Map([[path, scanned]]), gathered, job);
     return gathered;
   }
@@ -76,7 +76,7 @@ async function hashAll(
       gathered.handles.set(path, file.handle);
       const agreed = scope.index.get(path);
       if (agreed?.type === 'file' && isSurelyUnchanged(agreed, file)) gathered.files.set(path, agreed);
-      else await limit(() => hashInto(session, gathered, path, file.handle, job));
+      else await limit(() => hashInto(session, gathered, path, file.handle, job, file.file));
     }),
   );
 }
@@ -88,10 +88,11 @@ export async function hashInto(
   path: string,
   handle: FileHandle,
   job: Job,
+  known?: FileSnapshot,
 ): Promise<void> {
   const checked_at = session.now();
   gathered.files.delete(path);
-  const hashed = await hashStable(handle, job.signal, job.meter.addBytes);
+  const hashed = await hashStable(handle, job.signal, job.meter.addBytes, known);
   if (hashed.state === 'unstable') gathered.unstable.push(path);
   else if (hashed.state === 'gone') gathered.complete = false;
   else {

@@ -23,16 +23,17 @@ export type HashedFile =
   | { state: 'unstable' }
   | { state: 'gone' };
 
-/** `read` is told the bytes as they are read. Throws what the API throws besides a changing or vanished file. */
+/** `read` is told the bytes as they are read; `known` is a snapshot at hand. Throws what the API throws besides a changing or vanished file. */
 export async function hashStable(
   handle: FileHandle,
   signal: AbortSignal,
   read?: (bytes: number) => void,
+  known?: FileSnapshot,
 ): Promise<HashedFile> {
   for (let tries = 0; tries < TRIES; tries++) {
     stopIfAborted(signal);
     try {
-      const before = await handle.getFile();
+      const before = tries === 0 && known ? known : await handle.getFile();
       const sha256 = await hashSnapshot(before, signal, read);
       const after = await handle.getFile();
       if (sha256 !== null && after.size === before.size && after.lastModified === before.lastModified) {

@@ -7,10 +7,11 @@ import { utf8Length } from '../protocol/json';
 import { isNotFound, isUnreadable, stopIfAborted } from './foreign-errors';
 import { READS_IN_FLIGHT } from './hash-file';
 import { isInternalName, join, MAX_PATH_BYTES, nameProblem } from './paths';
-import type { DirectoryHandle, FileHandle, Handle } from './ports';
+import type { DirectoryHandle, FileHandle, FileSnapshot, Handle } from './ports';
 
 export interface ScannedFile {
   handle: FileHandle;
+  file: FileSnapshot;
   size: number;
   /** Epoch ms. */
   mtime: number;
@@ -125,7 +126,7 @@ async function statFile(path: string, handle: FileHandle, result: Scan, options:
   stopIfAborted(options.signal);
   try {
     const file = await handle.getFile();
-    result.files.set(path, { handle, size: file.size, mtime: file.lastModified });
+    result.files.set(path, { handle, file, size: file.size, mtime: file.lastModified });
     options.found?.(result.files.size);
   } catch (thrown) {
     if (!isNotFound(thrown) && !isUnreadable(thrown)) throw thrown;

@@ -5,8 +5,9 @@
 import { DeviceView } from './device-view';
 import { hashStable } from './hash-file';
 import { emptyPlan, isEmptyPlan, type Plan, recoveryFolder } from './journal';
-import { ancestors, join, segments } from './paths';
+import { ancestors, join, overlaps, segments } from './paths';
 import type { FileHandle } from './ports';
+import { isSurelyUnchanged } from './racy-time';
 import { scan } from './scan';
 import { activeSeals, type Seal } from './seals';
 import type { Session } from './session';
@@ -76,15 +77,29 @@ async function compare(
   signal: AbortSignal,
 ): Promise<Comparison> {
   const view = new DeviceView(session.root, session.folds);
-  const expected = new Map(seal.entries.map((entry) => [join(seal.path, entry.path), entry]));
+  const links = session.record.links.map((link) => link.path);
+  const expected = new Map(
+    seal.entries
+      .map((entry) => [join(seal.path, entry.path), entry] as const)
+      .filter(([path]) => !links.some((link) => overlaps(path, link))),
+  );
   const present = await presentFiles(session, view, seal, signal);
+  const { index } = await session.loadIndex(session.storageIndexKey());
   const plan = emptyPlan();
   const foreign: string[] = [...present.blockers];
   const good = new Set<string>();
   for (const [path, handle] of present.files) {
     const sealed = expected.get(path);
     if (sealed?.type === 'file') {
-      const hashed = await hashStable(handle, signal);
+      const agreed = index.get(path);
+      const file = await handle.getFile();
+      const seen = { size: file.size, mtime: file.lastModified };
+      const trusted = agreed?.type === 'file' && agreed.sha256 === sealed.sha256;
+      if (trusted && isSurelyUnchanged(agreed, seen)) {
+        good.add(path);
+        continue;
+      }
+      const hashed = await hashStable(handle, signal, undefined, file);
       if (hashed.state === 'stable' && hashed.sha256 === sealed.sha256) {
         good.add(path);
         continue;

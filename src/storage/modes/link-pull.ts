@@ -46,6 +46,8 @@ function takeLink(session: Session, linkId: string, path: string): LinkRecord {
     throw new AgentError('path_invalid', `${quote(path)} lies in another link.`);
   }
   if (known) return known;
+  // Even where nothing would be written, what stands there would be another Storage's from now on.
+  requireUnsealed(activeSeals(session.record.seals, session.now()), path);
   const link: LinkRecord = { link_id: linkId, path, base: null, broken: false, removed: false };
   links.push(link);
   return link;

@@ -59,19 +59,18 @@ export const savePath: Mode = async (session, transaction, input, job) => {
 
   const content = contentOf(scope, path);
   const hash = await hashOf(content, path);
-  if (sealing) {
-    session.record.seals = [
-      ...others,
-      { ...seal, hash, entries: content.map((entry) => within(path, entry)) },
-    ];
-  }
+  // Nothing is there to be sealed when what was saved is a deletion.
+  const sealed = sealing && hash !== null;
+  const inner = content.map((entry) => within(path, entry));
+  if (sealing) session.record.seals = sealed ? [...others, { ...seal, hash, entries: inner }] : others;
   session.record.saved_at = session.now();
-  await transaction.finish(scope.write(), sealing && replaced?.vault ? [replaced.vault] : []);
+  const unneeded = [replaced?.vault, sealed ? null : seal.vault].filter((vault) => typeof vault === 'string');
+  await transaction.finish(scope.write(), sealing ? unneeded : []);
 
   const files = content.filter((entry) => entry.type === 'file');
   return {
     revision: reply?.revision ?? merging.revision,
-    sealed: sealing,
+    sealed,
     hash,
     files: files.length,
     bytes: files.reduce((sum, file) => sum + file.size, 0),

@@ -212,10 +212,11 @@ export class FakeDisk {
   }
 
   checkName(name: string): void {
-    if (name === '' || name === '.' || name === '..' || name.includes('/'))
+    if (name === '' || name === '.' || name === '..' || /[/\\]/.test(name))
       throw new TypeError('Name is not allowed');
     if (this.options.kind === 'folder' && isRefusedByChrome(name)) throw new TypeError('Name is not allowed');
-    if (encoder.encode(name).length > 255) throw domError('InvalidStateError');
+    if (this.options.kind === 'folder' && encoder.encode(name).length > 255)
+      throw domError('InvalidStateError');
   }
 
   takeRoom(bytes: number): void {

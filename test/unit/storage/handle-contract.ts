@@ -176,7 +176,7 @@ export const HANDLE_CONTRACT: readonly ContractCheck[] = [
   {
     name: 'names that no root has are refused with a TypeError, also when they are only looked for',
     async run(directory) {
-      for (const name of ['', '.', '..', 'a/b']) {
+      for (const name of ['', '.', '..', 'a/b', 'a\\b']) {
         equal([name, await failure(directory.getFileHandle(name))], [name, 'TypeError']);
         equal(
           [name, await failure(directory.getDirectoryHandle(name, { create: true }))],
@@ -222,7 +222,7 @@ export const HANDLE_CONTRACT: readonly ContractCheck[] = [
     name: 'OPFS holds the names that folders refuse',
     only: 'browser',
     async run(directory) {
-      for (const name of ['con', 'a:b', 'dot.', 'space ', '~x', 'a.lnk', 'a\\b', 'a\u202eb']) {
+      for (const name of ['con', 'a:b', 'dot.', 'space ', '~x', 'a.lnk', 'a\u202eb']) {
         await write(directory, name, name);
         equal(await read(directory, name), name);
       }

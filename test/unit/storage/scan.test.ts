@@ -89,8 +89,8 @@ describe('scan', () => {
 
   test('names that no path can have are left out, and their directory is not taken for empty', async () => {
     const disk = new FakeDisk();
-    disk.write('d/a\\b', '1');
-    expect(await scanned(disk)).toEqual({ files: [], empty: [], leftOut: ['d/a\\b'], complete: true });
+    disk.write('d/a\u0001b', '1');
+    expect(await scanned(disk)).toEqual({ files: [], empty: [], leftOut: ['d/a\u0001b'], complete: true });
   });
 });
 

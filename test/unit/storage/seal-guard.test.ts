@@ -78,6 +78,15 @@ describe.each(['browser', 'folder'] as const)('in a %s', (kind) => {
     expect(device.disk.tree()).toEqual(before);
   });
 
+  test('no link comes to a sealed path, even where nothing would be written', async () => {
+    const { device, server } = await sealed(kind);
+    server.link('l1', 's1', 'd/e', { storage_id: 's2', path: '' });
+    await server.write('s2', { y: 'Y' });
+    const pull = device.run({ mode: 'link_pull', link_id: 'l1', path: 'd/e', revision: server.head('s2') });
+    expect(await codeOf(pull)).toBe('storage_path_sealed');
+    expect(device.record().links).toEqual([]);
+  });
+
   test("a save beside it goes on; another writer's change of the sealed path waits and is not skipped", async () => {
     const { device, server } = await sealed(kind);
     await server.write('s1', { 'd/x': 'theirs', fresh: 'R' });
@@ -191,6 +200,27 @@ describe('in a folder other programs can still write', () => {
     expect(await codeOf(world.device.save('d', { seal: true }))).toBe('storage_state_conflict');
     expect(world.device.record().seals).toEqual([]);
   });
+});
+
+test('a deletion that is saved with a seal seals nothing', async () => {
+  const world = await sealed('folder');
+  world.device.disk.remove('free');
+  expect(await world.device.save('free', { seal: true })).toMatchObject({ sealed: false, hash: null });
+  expect(world.device.record().seals.map(({ path }) => path)).toEqual(['d']);
+  expect(Object.keys(world.device.vault.tree()).length).toBe(2);
+});
+
+test('a later step does not read sealed content whose size and time tell that it is as it was', async () => {
+  const world = await sealed('folder');
+  await world.device.save('d');
+  world.pass();
+  await world.device.save('d');
+  let reads = 0;
+  world.device.disk.onRead = (path) => {
+    if (path.startsWith('d/')) reads++;
+  };
+  await world.device.save('free');
+  expect(reads).toBe(0);
 });
 
 test('the seal is set before the scan: what is saved is what is sealed', async () => {
