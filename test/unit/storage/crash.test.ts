@@ -70,3 +70,41 @@ describe.each(SCENARIOS)('$name on a $kind', (scenario) => {
     }
   }, 120_000);
 });
+
+test('an edit on top of what was placed, then a kill, then a kill at every operation of the recovery: both contents are there', async () => {
+  const start = new World('folder');
+  const { device, server } = start;
+  device.disk.write('a', 'old');
+  device.disk.write('mine', '1');
+  await device.save();
+  start.pass();
+  await server.write('s1', { a: 'theirs', b: 'theirs' });
+  device.disk.write('mine', '2');
+  const killed = start.clone();
+  killed.server.trouble = (call) => {
+    if (call !== 'upload') return;
+    // Another program, after the merge was published and before the commit.
+    killed.device.disk.write('a', 'edited on top');
+    killed.device.disk.remove('b');
+  };
+  const whole = start.clone();
+  await whole.device.save();
+  const upload = whole.device.fate.log.find(({ name }) => name === 'server: upload');
+  const fate = new Fate({ n: (upload?.n ?? 0) + 1, when: 'after' });
+  killed.device.boot(fate);
+  await Promise.race([killed.device.save(), fate.died]);
+  killed.server.trouble = null;
+  const recovery = new Fate();
+  await killed.clone().device.boot(recovery).recover();
+  for (const { n } of recovery.log) {
+    for (const when of ['before', 'after'] as const) {
+      const world = killed.clone();
+      const second = new Fate({ n, when });
+      await Promise.race([world.device.boot(second).recover(), second.died]);
+      await world.device.boot().recover();
+      expect(world.device.disk.tree()).toEqual({ a: 'old', mine: '2' });
+      expect(world.device.recovered()).toEqual(['edited on top']);
+      expectClean(world.device);
+    }
+  }
+});

@@ -161,12 +161,25 @@ export const SCENARIOS: Scenario[] = [
 ];
 
 /** What a person sees, and what is durable beside it. */
-export function state(device: Device): unknown {
-  return { tree: device.disk.tree(), recovered: device.recovered().sort(), seals: seals(device) };
+export function state(device: Device) {
+  const { base, links } = device.record();
+  return {
+    tree: device.disk.tree(),
+    recovered: device.recovered().sort(),
+    seals: seals(device),
+    base,
+    links,
+  };
 }
 
 function seals(device: Device): unknown {
   return device.record().seals.map(({ path, hash }) => ({ path, hash }));
+}
+
+/** The same without the bases: after a commit that was cancelled while it asked, the base may stand back. */
+export function stateWithoutBases(device: Device): unknown {
+  const { base: _, links, ...rest } = state(device);
+  return { ...rest, links: links.map((link) => ({ ...link, base: null })) };
 }
 
 /** Nothing half is left: no temp folder, no journal, no copy in the vault without its seal. */
