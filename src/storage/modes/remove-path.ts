@@ -8,8 +8,8 @@ import type { Job } from '../job';
 import { emptyPlan } from '../journal';
 import { localChanges } from '../local-changes';
 import { Merging } from '../merge-step';
-import { isInternalName, isWithin, parentOf, quote, relativeTo, segments } from '../paths';
-import type { RemoteChange, Transport } from '../ports';
+import { isWithin, quote, relativeTo, segments } from '../paths';
+import type { Transport } from '../ports';
 import { fetchChanges } from '../remote-lists';
 import type { RemoteStates } from '../remote-states';
 import { applyEntries, differences, type Scope, storageScope } from '../scope';
@@ -36,22 +36,19 @@ export const removePath: Mode = async (session, transaction, input, job) => {
   await requireNothingUnseen(transport, scope, path, job);
 
   await takeOff(session, transaction, path, gathered, job);
-  const entries = new Map<string, null | { type: 'directory' }>();
-  for (const [at] of entriesWithin(scope.index, path)) entries.set(at, null);
-  const changes: RemoteChange[] = [{ op: 'delete', path }];
-  const parent = parentOf(path);
-  // The folder it was in stays; empty now, it must be told to the server to be there.
-  if (parent !== '' && (await isEmpty(session, parent))) {
-    changes.push({ op: 'put', type: 'directory', path: parent });
-    entries.set(parent, { type: 'directory' });
-  }
-  applyEntries(scope, entries);
+  const removed = entriesWithin(scope.index, path).map(([at]) => [at, null] as const);
+  applyEntries(scope, new Map(removed));
 
   const merging = new Merging(session, transaction, transport, scope, job);
   const reply = await commitWithMerges(
     transport,
     job,
-    async () => ({ base_revision: merging.revision, path, changes, expected_hash: expected }),
+    async () => ({
+      base_revision: merging.revision,
+      path,
+      changes: [{ op: 'delete', path }],
+      expected_hash: expected,
+    }),
     () => merging.merge((states) => requireApart(states, path)),
   );
   if (reply === null) throw new AgentError('internal_error');
@@ -134,11 +131,4 @@ async function takeOff(
       `${quote(path)} holds something that was not saved, perhaps under a name that Chrome hides.`,
     );
   }
-}
-
-async function isEmpty(session: Session, path: string): Promise<boolean> {
-  const found = await new DeviceView(session.root, session.folds).look(path);
-  if (found.kind !== 'directory') return false;
-  for await (const [name] of found.handle.entries()) if (name === '' || !isInternalName(name)) return false;
-  return true;
 }

@@ -3,8 +3,10 @@ import { AgentError } from '../../protocol/errors';
 import { adoptCommit, commitWithMerges } from '../commit';
 import { type Gathered, gather } from '../gather';
 import { entriesWithin } from '../index-entries';
+import type { LocalChanges } from '../local-changes';
 import { Merging } from '../merge-step';
-import { isInternalName, quote, relativeTo } from '../paths';
+import { ancestors, isInternalName, quote, relativeTo } from '../paths';
+import type { CommitBody } from '../ports';
 import { applyEntries, type Scope, storageScope } from '../scope';
 import { parseSealUntil, type Seal } from '../seals';
 import type { Session } from '../session';
@@ -50,7 +52,7 @@ export const savePath: Mode = async (session, transaction, input, job) => {
       }
       if (sealing) await prepareSeal(gathered);
       if (uploaded.changes.length === 0) return null;
-      return { base_revision: merging.revision, path, changes: uploaded.changes };
+      return { base_revision: merging.revision, ...aboveToo(scope, path, uploaded) };
     },
     () => merging.merge(),
   );
@@ -114,6 +116,18 @@ async function hashOf(content: readonly HashedEntry[], path: string): Promise<st
   if (own?.type === 'file') return own.sha256;
   if (content.length === 0 && path !== '') return null;
   return treeHash(content.filter((entry) => entry !== own).map((entry) => within(path, entry)));
+}
+
+/** A saved file that became the directory in which the path is now: it has to go with this commit. */
+function aboveToo(
+  scope: Scope,
+  path: string,
+  { changes, entries }: LocalChanges,
+): Pick<CommitBody, 'path' | 'changes'> {
+  const file = ancestors(path).find((above) => scope.index.get(above)?.type === 'file');
+  if (file === undefined || !changes.some((change) => change.op === 'put')) return { path, changes };
+  entries.set(file, null);
+  return { path: file, changes: [{ op: 'delete', path: file }, ...changes] };
 }
 
 function within(path: string, entry: HashedEntry): HashedEntry {

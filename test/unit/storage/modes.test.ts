@@ -89,6 +89,20 @@ describe('save_path', () => {
     expect(server.uploads).toBe(1);
   });
 
+  test('of a path in a directory that was a saved file: the file goes with it', async () => {
+    const { device, server } = new World();
+    device.disk.write('a', 'file');
+    await device.save();
+    device.disk.remove('a');
+    device.disk.write('a/x', 'X');
+    await device.save('a/x');
+    expect(server.commits.at(-1)?.body).toMatchObject({
+      path: 'a',
+      changes: [{ op: 'delete', path: 'a' }, { path: 'a/x' }],
+    });
+    expect(server.tree('s1')).toEqual({ 'a/x': 'X' });
+  });
+
   test('saving a named path that was deleted is a deletion; one that never was is path_not_found', async () => {
     const { device, server } = new World();
     device.disk.write('a', 'A');
@@ -354,9 +368,11 @@ describe('remove_path', () => {
     expect(await codeOf(remove(world, 'none', EMPTY_SHA256))).toBe('path_not_found');
   });
 
-  test('the folder it was in stays, on both sides', async () => {
+  test('the folder it was in stays on the device, and is committed when it is saved', async () => {
     const world = await saved();
     await remove(world, 'd/e/y', await sha256Of('Y'));
+    expect(world.server.tree('s1')).toEqual({ 'd/x': 'X', f: 'F' });
+    await world.device.save('d');
     expect(world.device.disk.tree()).toEqual({ 'd/e': null, 'd/x': 'X', f: 'F' });
     expect(world.server.tree('s1')).toEqual(world.device.disk.tree());
   });

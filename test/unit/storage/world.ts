@@ -4,7 +4,7 @@ import type { Progress } from '../../../src/protocol/frames';
 import type { JsonObject } from '../../../src/protocol/json';
 import { StorageEngine } from '../../../src/storage/engine';
 import type { StoragePathInput } from '../../../src/storage/modes/mode';
-import type { RootKind, StateChange, StateStore } from '../../../src/storage/ports';
+import type { ConnectTransport, RootKind, StateChange, StateStore } from '../../../src/storage/ports';
 import type { StorageRecord } from '../../../src/storage/session';
 import { FakeDisk } from './fake-handles';
 import { Fate } from './fate';
@@ -21,6 +21,8 @@ export class Device {
   engine: StorageEngine;
   /** Of the next requests. */
   signal = new AbortController().signal;
+  /** Instead of the server in memory. */
+  connect: ConnectTransport | null = null;
   private requests = 0;
   private seed = 1;
 
@@ -60,7 +62,7 @@ export class Device {
         return this.seed / 2147483647;
       },
       state: new MemoryState(this.data, fate),
-      connect: (base, token) => this.world.server.connect(base, token, fate),
+      connect: (base, token) => this.connect?.(base, token) ?? this.world.server.connect(base, token, fate),
       storages: {
         open: async (id) => {
           const disk = this.disks.get(id);
