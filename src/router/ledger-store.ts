@@ -1,0 +1,341 @@
+/**
+ * The durable ledger (wire.md §5 rule 4): one IndexedDB database with a store of small entries and a store
+ * of answers, so that sweeping reads no answer. Every step is one transaction that reads the entry, lets
+ * `ledger.ts` decide and writes; a step has happened once its promise resolves, and not before.
+ */
+import { promisifyRequest } from 'idb-keyval';
+import type { AnswerMessage } from '../platform/messages';
+import { answerBytes, errorAnswer } from './answers';
+import { isAbandoned } from './body-key';
+import {
+  type AnsweredEntry,
+  accept,
+  answersToDrop,
+  expire,
+  forgetBefore,
+  isForgotten,
+  type LedgerEntry,
+  settle,
+} from './ledger';
+
+/** The ledger's names of a request (`request-hash.ts`). */
+export interface RequestKey {
+  key: string;
+  input_hash: string;
+}
+
+/** `recorded` is true for the one step that settled the id. */
+export type LedgerReply =
+  | { decision: 'execute' | 'join' | 'conflict' | 'expired' | 'superseded' }
+  | { decision: 'answer'; message: AnswerMessage; recorded: boolean }
+  /** This step settled the id as `outcome_unknown`. */
+  | { decision: 'cut_off'; message: AnswerMessage };
+
+export interface Ledger {
+  /** Writes that the tool starts (`execute`), or says why it must not. */
+  accept(request: RequestKey, read_only: boolean): Promise<LedgerReply>;
+  /**
+   * Settles the id with `message` unless it is settled already, and says which answer it has.
+   * `of_run`: the message is what the run started by `accept` came to.
+   */
+  settle(request: RequestKey, message: AnswerMessage, of_run: boolean): Promise<LedgerReply>;
+  /** Drops what has been kept long enough (wire.md §5 rule 4). */
+  sweep(): Promise<void>;
+}
+
+export interface LedgerOptions {
+  /** UUID of this service worker instance. */
+  run: string;
+  now(): number;
+  bodies: {
+    bodyKeys(): Promise<string[]>;
+    removeBodies(keys: string[]): Promise<void>;
+  };
+  database?: string;
+}
+
+type Row = LedgerEntry & { key: string };
+type AnsweredRow = AnsweredEntry & { key: string };
+
+interface Stores {
+  entries: IDBObjectStore;
+  answers: IDBObjectStore;
+}
+
+const ENTRIES = 'entries';
+const ANSWERS = 'answers';
+const BY_SINCE = 'by_since';
+const BY_ANSWERED = 'by_answered';
+const BY_BODY = 'by_body';
+/** Rows read in one go by a sweep: requests get their turn in between. */
+const BATCH = 500;
+
+export function createLedger({ run, now, bodies, database = 'endue-ledger' }: LedgerOptions): Ledger {
+  const connection = connector(database);
+  // Opened at once: the first request of a worker that just woke finds it ready.
+  connection.open().catch(() => undefined);
+
+  /** One transaction over both stores; resolves when it is complete. */
+  async function transact<T>(
+    durability: IDBTransactionDurability,
+    work: (stores: Stores) => Promise<T>,
+  ): Promise<T> {
+    const transaction = await begin(connection, durability);
+    const complete = promisifyRequest(transaction);
+    // When `work` fails first, its error is the one to tell.
+    complete.catch(() => undefined);
+    let result: T;
+    try {
+      result = await work({
+        entries: transaction.objectStore(ENTRIES),
+        answers: transaction.objectStore(ANSWERS),
+      });
+    } catch (thrown) {
+      abort(transaction);
+      throw thrown;
+    }
+    transaction.commit();
+    await complete;
+    return result;
+  }
+
+  /** The kept answer of an answered entry. */
+  async function keptAnswer({ answers }: Stores, key: string): Promise<LedgerReply> {
+    const message = await promisifyRequest<AnswerMessage | undefined>(answers.get(key));
+    return message ? { decision: 'answer', message, recorded: false } : { decision: 'expired' };
+  }
+
+  function cutOff({ entries, answers }: Stores, { key, input_hash }: RequestKey): LedgerReply {
+    const { message } = errorAnswer('outcome_unknown');
+    const at = now();
+    const row: AnsweredRow = {
+      key,
+      state: 'answered',
+      input_hash,
+      since: at,
+      answered_at: at,
+      answer_bytes: answerBytes(message),
+      body_key: null,
+    };
+    entries.put(row);
+    answers.put(message, key);
+    return { decision: 'cut_off', message };
+  }
+
+  async function acceptRequest(request: RequestKey, read_only: boolean): Promise<LedgerReply> {
+    const { key, input_hash } = request;
+    // Losing the start of a tool with effects to a power cut would let it run twice.
+    return transact(read_only ? 'relaxed' : 'strict', async (stores) => {
+      const known = await readRow(stores, key);
+      const accepted = accept(known, { input_hash, run, read_only, now: now() });
+      switch (accepted.decision) {
+        case 'execute':
+          stores.entries.put({ ...accepted.entry, key } satisfies Row);
+          return { decision: 'execute' };
+        case 'answer':
+          return keptAnswer(stores, key);
+        case 'cut_off':
+          return cutOff(stores, request);
+        default:
+          return { decision: accepted.decision };
+      }
+    });
+  }
+
+  async function settleRequest(
+    request: RequestKey,
+    message: AnswerMessage,
+    of_run: boolean,
+  ): Promise<LedgerReply> {
+    const { key, input_hash } = request;
+    const answer_bytes = answerBytes(message);
+    return transact('relaxed', async (stores) => {
+      const settled = settle(await readRow(stores, key), {
+        input_hash,
+        run,
+        of_run,
+        now: now(),
+        answer_bytes,
+        body_key: message.body_key,
+      });
+      switch (settled.decision) {
+        case 'record':
+          stores.entries.put({ ...settled.entry, key } satisfies Row);
+          stores.answers.put(message, key);
+          return { decision: 'answer', message, recorded: true };
+        case 'answer':
+          return keptAnswer(stores, key);
+        case 'cut_off':
+          return cutOff(stores, request);
+        default:
+          return { decision: settled.decision };
+      }
+    });
+  }
+
+  /** Forgets the ids that were kept for 7 days. */
+  async function forgetOldIds(): Promise<void> {
+    const at = now();
+    let after: [number, string] | null = null;
+    for (;;) {
+      const rows: Row[] = await transact('relaxed', async ({ entries, answers }) => {
+        const old = await batch(entries.index(BY_SINCE), after, forgetBefore(at));
+        for (const { key } of old.filter((row) => isForgotten(row, { now: at, run }))) {
+          entries.delete(key);
+          answers.delete(key);
+        }
+        return old;
+      });
+      await removeBodiesOf(rows);
+      const last = rows.at(-1);
+      if (!last) return;
+      after = [last.since, last.key];
+    }
+  }
+
+  async function keptBytes(): Promise<number> {
+    let bytes = 0;
+    let after: [number, string] | null = null;
+    for (;;) {
+      const rows = await answeredBatch(after);
+      for (const { answer_bytes } of rows) bytes += answer_bytes;
+      const last = rows.at(-1);
+      if (!last) return bytes;
+      after = [last.answered_at, last.key];
+    }
+  }
+
+  function answeredBatch(after: [number, string] | null): Promise<AnsweredRow[]> {
+    return transact('relaxed', ({ entries }) => batch<AnsweredRow>(entries.index(BY_ANSWERED), after));
+  }
+
+  /** Drops the answers that are too old or too many; their ids stay. */
+  async function dropOldAnswers(): Promise<void> {
+    let bytes = await keptBytes();
+    for (;;) {
+      const dropped: AnsweredRow[] = await transact('relaxed', async ({ entries, answers }) => {
+        const rows = await batch<AnsweredRow>(entries.index(BY_ANSWERED), null);
+        const { drop, bytes_left } = answersToDrop(rows, bytes, now());
+        bytes = bytes_left;
+        const goes = rows.slice(0, drop);
+        for (const row of goes) {
+          entries.put({ ...expire(row), key: row.key } satisfies Row);
+          answers.delete(row.key);
+        }
+        return goes;
+      });
+      if (dropped.length === 0) return;
+      await removeBodiesOf(dropped);
+    }
+  }
+
+  /** Removes the bodies that a worker wrote and then died before it settled their answer. */
+  async function removeAbandonedBodies(): Promise<void> {
+    const old = (await bodies.bodyKeys()).filter((key) => isAbandoned(key, now()));
+    const abandoned = await transact('relaxed', async ({ entries }) => {
+      const named = await Promise.all(
+        old.map((key) => promisifyRequest<IDBValidKey | undefined>(entries.index(BY_BODY).getKey(key))),
+      );
+      return old.filter((_key, index) => named[index] === undefined);
+    });
+    if (abandoned.length > 0) await bodies.removeBodies(abandoned);
+  }
+
+  async function removeBodiesOf(rows: readonly Row[]): Promise<void> {
+    const keys = rows.flatMap((row) => (row.state === 'answered' && row.body_key ? [row.body_key] : []));
+    if (keys.length > 0) await bodies.removeBodies(keys);
+  }
+
+  async function sweepAll(): Promise<void> {
+    await forgetOldIds();
+    await dropOldAnswers();
+    await removeAbandonedBodies();
+  }
+
+  let sweeping: Promise<void> | null = null;
+
+  return {
+    accept: acceptRequest,
+    settle: settleRequest,
+    sweep() {
+      sweeping ??= sweepAll().finally(() => {
+        sweeping = null;
+      });
+      return sweeping;
+    },
+  };
+}
+
+function readRow({ entries }: Stores, key: string): Promise<Row | undefined> {
+  return promisifyRequest<Row | undefined>(entries.get(key));
+}
+
+/** The next rows of an index over `[time, key]`, oldest first, up to and including the time `until`. */
+function batch<T extends Row>(
+  index: IDBIndex,
+  after: [number, string] | null,
+  until = Number.POSITIVE_INFINITY,
+): Promise<T[]> {
+  // An array is greater than every string, so `[until, []]` is greater than any row of that time.
+  const range = IDBKeyRange.bound(after ?? [Number.NEGATIVE_INFINITY], [until, []], after !== null);
+  return promisifyRequest<T[]>(index.getAll(range, BATCH));
+}
+
+interface Connection {
+  /** The open database; opened once, and again after the browser closed it. */
+  open(): Promise<IDBDatabase>;
+  lost(): void;
+}
+
+function connector(name: string): Connection {
+  let opening: Promise<IDBDatabase> | null = null;
+  const lost = () => {
+    opening = null;
+  };
+  return {
+    lost,
+    open() {
+      opening ??= openDatabase(name, lost);
+      opening.catch(lost);
+      return opening;
+    },
+  };
+}
+
+async function openDatabase(name: string, onLost: () => void): Promise<IDBDatabase> {
+  const request = indexedDB.open(name, 1);
+  request.onupgradeneeded = () => {
+    const entries = request.result.createObjectStore(ENTRIES, { keyPath: 'key' });
+    entries.createIndex(BY_SINCE, ['since', 'key']);
+    entries.createIndex(BY_ANSWERED, ['answered_at', 'key']);
+    entries.createIndex(BY_BODY, 'body_key');
+    request.result.createObjectStore(ANSWERS);
+  };
+  const opened = await promisifyRequest(request);
+  opened.onclose = onLost;
+  opened.onversionchange = () => {
+    opened.close();
+    onLost();
+  };
+  return opened;
+}
+
+/** A connection that was lost unnoticed refuses the transaction: then a new one is opened, once. */
+async function begin(connection: Connection, durability: IDBTransactionDurability): Promise<IDBTransaction> {
+  const start = async () =>
+    (await connection.open()).transaction([ENTRIES, ANSWERS], 'readwrite', { durability });
+  try {
+    return await start();
+  } catch {
+    connection.lost();
+    return start();
+  }
+}
+
+function abort(transaction: IDBTransaction): void {
+  try {
+    transaction.abort();
+  } catch {
+    // It was aborted already, by the request that failed.
+  }
+}
