@@ -270,8 +270,8 @@ export const tabNavigate = defineTool<TabNavigateInput>({
       },
     },
     oneOf: [
-      { required: ['url'], properties: { action: false } },
-      { required: ['action'], properties: { url: false } },
+      { required: ['url'], properties: { url: true, action: false } },
+      { required: ['action'], properties: { action: true, url: false } },
     ],
   },
   class: 'interact',
