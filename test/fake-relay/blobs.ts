@@ -86,6 +86,7 @@ export class Blobs {
 
     const attempt: BlobAttempt = { device, request_id, name, at: came, answered_at: null, status: null };
     this.attempts.push(attempt);
+    this.context.traffic.changed();
     const tries = this.attempts.filter(
       (other) => other.device === device && other.request_id === request_id && other.name === name,
     ).length;

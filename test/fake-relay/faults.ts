@@ -1,19 +1,21 @@
 /** Faults on demand: what the stand-in does wrong on purpose, and how often. */
 
-/** How a blob upload is answered instead of properly. */
-export type BlobAnswer =
-  | 'wrong_sha256'
-  | 'wrong_size'
-  | 'wrong_name'
-  | 'wrong_mime_type'
-  | 'not_json'
+const BLOB_ANSWERS = [
+  'wrong_sha256',
+  'wrong_size',
+  'wrong_name',
+  'wrong_mime_type',
+  'not_json',
   /** 307 to another address on this server; following it is a violation. */
-  | 'redirect'
+  'redirect',
   /** Takes the bytes and never answers. */
-  | 'hang'
+  'hang',
   /** Breaks the TCP connection in the middle. */
-  | 'cut'
-  | { status: number; retry_after?: string };
+  'cut',
+] as const;
+
+/** How a blob upload is answered instead of properly. */
+export type BlobAnswer = (typeof BLOB_ANSWERS)[number] | { status: number; retry_after?: string };
 
 /** Faults that stay until they are used up (`times`) or cleared. */
 export type LastingFault =
@@ -79,7 +81,7 @@ export function readFault(value: unknown): Fault | null {
   if (times !== undefined && !(Number.isInteger(times) && (times as number) > 0)) return null;
   if (device !== undefined && typeof device !== 'string') return null;
   const complete: Record<string, boolean> = {
-    refuse_handshake: Number.isInteger(status) && (status as number) >= 300 && (status as number) <= 599,
+    refuse_handshake: isFailureStatus(status),
     stall_handshake: true,
     subprotocol: typeof answer === 'string',
     no_relay_config: true,
@@ -87,13 +89,24 @@ export function readFault(value: unknown): Fault | null {
     silence: true,
     no_pong: true,
     slow: typeof delay_ms === 'number' && delay_ms >= 0,
-    blob: typeof answer === 'string' || (typeof answer === 'object' && answer !== null && 'status' in answer),
+    blob: isBlobAnswer(answer),
     close: Number.isInteger(code),
     send: typeof text === 'string' || typeof binary_base64 === 'string',
   };
   return typeof fault === 'string' && Object.hasOwn(complete, fault) && complete[fault]
     ? (value as Fault)
     : null;
+}
+
+function isBlobAnswer(answer: unknown): answer is BlobAnswer {
+  if (typeof answer === 'string') return (BLOB_ANSWERS as readonly string[]).includes(answer);
+  return (
+    typeof answer === 'object' && answer !== null && isFailureStatus((answer as { status?: unknown }).status)
+  );
+}
+
+function isFailureStatus(status: unknown): boolean {
+  return Number.isInteger(status) && (status as number) >= 300 && (status as number) <= 599;
 }
 
 type Named<N extends LastingFaultName> = Extract<LastingFault, { fault: N }> & FaultScope;

@@ -70,7 +70,10 @@ export function checkAgentFrame(data: string | Buffer): CheckedFrame {
   if (type === 'ping' && data !== PING_FRAME) {
     return wrong('ping_bytes', `a ping that is not exactly ${PING_FRAME}: ${shown(data)}`, value);
   }
-  if (!validate(value)) return wrong('schema', complaint(validate.errors, String(type)), value);
+  if (!validate(value)) {
+    const complaints = validate.errors?.map((error) => complaint([error], String(type))) ?? [];
+    return wrong('schema', complaints.join(' '), value);
+  }
   return { ok: true, frame: value as unknown as AgentFrame | { type: 'ping' } };
 }
 
