@@ -260,7 +260,7 @@ describe('wire.md §1: properties', () => {
       fc.property(text, (pasted) => {
         const parsed = parseEnrollment(pasted);
         if (parsed.ok) {
-          expect(parsed.enrollment.endpoint).toMatch(/^wss?:\/\/[^#@]+$/);
+          expect(parsed.enrollment.endpoint).toMatch(/^wss?:\/\/[^#@/?]+\/[^#]*$/);
           expect(parsed.enrollment.token).toMatch(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/);
         } else {
           expect(Object.keys(parsed)).toEqual(['ok', 'problem']);
