@@ -59,10 +59,13 @@ export class LoadProgress {
   private committed = false;
   private http_status: number | null = null;
   private had_sign = false;
-  private had_pending_url = false;
+  private had_pending_url: boolean;
   private idle_since: number | null = null;
 
-  constructor(private readonly start: LoadStart) {}
+  constructor(private readonly start: LoadStart) {
+    // Chrome has the pending address before it accepts the command; the first look may come after it is gone.
+    this.had_pending_url = start.kind === 'address';
+  }
 
   /** Takes one event at `at` (milliseconds, monotonic); non-null when the navigation has ended. */
   step(event: LoadEvent, at: number): LoadEnd | null {
@@ -78,8 +81,9 @@ export class LoadProgress {
         }
         return null;
       case 'response':
-        if (this.request?.id === event.request_id) this.request.http_status = event.http_status;
-        return null;
+        if (this.request?.id !== event.request_id) return null;
+        this.request.http_status = event.http_status;
+        return this.committed ? null : noContent(event.http_status);
       case 'request_failed':
         return this.requestFailed(event.request_id, event.error);
       case 'loading':
@@ -139,8 +143,6 @@ export class LoadProgress {
     if (this.net_error !== null) return { end: 'net_error', error: this.net_error };
     if (this.committed) return this.loaded();
     const status = this.request?.http_status ?? null;
-    // "No content" is an answer, not a failure: the tab rightly stays where it is.
-    if (status === 204 || status === 205) return { end: 'loaded', http_status: status };
     if (this.start.kind !== 'open' && url !== this.start.from_url) {
       return { end: 'loaded', http_status: status };
     }
@@ -151,6 +153,11 @@ export class LoadProgress {
   private loaded(): LoadEnd {
     return { end: 'loaded', http_status: this.http_status };
   }
+}
+
+/** "No content" is an answer, not a failure: the tab rightly stays where it is. */
+function noContent(http_status: number): LoadEnd | null {
+  return http_status === 204 || http_status === 205 ? { end: 'loaded', http_status } : null;
 }
 
 /** True when the commit of `url` only moved within the document that was there. */

@@ -35,13 +35,14 @@ export function netFailure(error: string): AgentError {
 }
 
 /** The ways a navigation ends without a page and without a net error. */
-export type NoPage = 'download' | 'stopped' | 'nothing_there';
+export type NoPage = 'download' | 'stopped' | 'nothing_there' | 'no_way_back';
 
 const NO_PAGE: Record<NoPage, string> = {
-  download: 'The address led to a download, not to a page. The tab shows what it showed before.',
+  download: 'The address led to a download, not to a page.',
   stopped:
     'The load was stopped before there was a page: by the person, by another navigation, or because the address belongs to another program.',
   nothing_there: 'Nothing happened: the history of this tab has no page in that direction.',
+  no_way_back: 'Chrome does not step through the history from this page. Go to the address itself.',
 };
 
 export function noPage(why: NoPage): AgentError {

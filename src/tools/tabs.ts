@@ -336,7 +336,7 @@ function stepInHistory(
     },
     () => {
       const byBrowser = step < 0 ? browser.tabs.goBack(tab_id) : browser.tabs.goForward(tab_id);
-      byBrowser.catch(() => fail(noPage('nothing_there')));
+      byBrowser.catch(() => fail(noPage('no_way_back')));
     },
   );
 }
