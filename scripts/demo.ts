@@ -6,12 +6,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
 import type { JsonObject } from '../src/protocol/json';
 import { AgentBrowser } from '../test/browser/harness/agent-browser';
 import { startSite } from '../test/browser/harness/site';
 import type { Device } from '../test/fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../test/fake-relay/fake-relay';
+import { buildExtension } from './build.mjs';
 import { curlLines } from './curl-lines';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   if (headed && process.platform === 'linux' && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) {
     throw new Error('--headed needs a display: set DISPLAY, or leave --headed out.');
   }
-  await step('built the extension', () => build({ root, logLevel: 'error' }));
+  await step('built the extension', () => buildExtension({ quiet: true }));
   const relay = await startFakeRelay();
   const site = await startSite();
   let browser: AgentBrowser | undefined;
@@ -54,9 +54,9 @@ async function demonstrate(relay: FakeRelay, browser: AgentBrowser, page: string
   writeFileSync(file, picture.bytes);
   console.log(`    → ${relative(root, file)}, ${picture.mime_type}, ${picture.bytes.length} bytes`);
 
-  const { tabs } = await command(relay, device, 'tab_list', {});
-  for (const tab of tabs as Output[]) console.log(`    → tab ${tab.tab_id}: ${tab.url}`);
-  await command(relay, device, 'tab_close', { tab_id: opened.tab_id });
+  const tabs = (await command(relay, device, 'tab_list', {})).tabs as Output[];
+  for (const tab of tabs) console.log(`    → tab ${tab.tab_id}: ${tab.url}`);
+  await command(relay, device, 'tab_close', { tab_id: opened.tab_id ?? null });
   const info = await command(relay, device, 'workspace_info', {});
   console.log(`    → ${JSON.stringify(info.browser)} on ${info.os} ${info.arch}`);
 

@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildExtension } from './build.mjs';
 import { setUp } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -18,11 +19,11 @@ const totals = { passed: 0, failed: 0 };
 setUp({ browser: true });
 
 if (!onlyLong) {
-  command('type check', 'tsc', ['--noEmit']);
-  command('lint', 'biome', ['check', '.']);
+  await check('type check', () => run('tsc', ['--noEmit']));
+  await check('lint', () => run('biome', ['check', '.']));
   tests('unit');
 }
-if (command('build', 'vite', ['build', '--logLevel', 'warn'])) {
+if (await check('build', () => buildExtension({ quiet: true }))) {
   if (!onlyLong) {
     tests('built');
     tests('browser');
@@ -34,10 +35,18 @@ rmSync(reports, { recursive: true, force: true });
 console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed > 0 ? 1 : 0;
 
-/** Runs one tool of node_modules; counts as one check. @param {string} title @param {string} tool @param {string[]} args */
-function command(title, tool, args) {
+/**
+ * Counts as one check, which fails when `work` says false or throws.
+ * @param {string} title @param {() => boolean | Promise<unknown>} work
+ */
+async function check(title, work) {
   console.log(`\n── ${title}`);
-  const ok = run(tool, args);
+  let ok = false;
+  try {
+    ok = (await work()) !== false;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+  }
   totals[ok ? 'passed' : 'failed'] += 1;
   return ok;
 }
@@ -69,7 +78,7 @@ function counts(report) {
   }
 }
 
-/** @param {string} tool @param {string[]} args */
+/** Runs one tool of node_modules. @param {string} tool @param {string[]} args */
 function run(tool, args) {
   const path = join(root, 'node_modules', '.bin', tool);
   return spawnSync(path, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
