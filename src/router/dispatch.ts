@@ -9,6 +9,7 @@ import { AgentError, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { ActivityEntry } from '../settings/activity';
+import type { SetTimer } from '../tools/timing';
 import type { Attachment, Tool, ToolContext, ToolPolicy, ToolResult } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
 import { type GateRules, gate } from './gate';
@@ -27,11 +28,6 @@ export type ToolSurroundings = Omit<
   'request_id' | 'signal' | 'deadline' | 'now' | 'progress' | 'policy'
 >;
 
-export interface Timers {
-  set(run: () => void, delay_ms: number): number;
-  clear(timer: number): void;
-}
-
 export interface DispatchOptions {
   ledger: Ledger;
   findTool: GateRules['findTool'];
@@ -49,7 +45,7 @@ export interface DispatchOptions {
   progress(id: string, progress: Progress): void;
   /** Epoch milliseconds. */
   now(): number;
-  timers: Timers;
+  setTimer: SetTimer;
   /** For a person who looks for a fault. Gets the kind of an error, never its text. */
   log(line: string): void;
 }
@@ -80,7 +76,7 @@ interface Flight {
 const REFUSED_WITHOUT_RULES = { pass: false, refusal: new AgentError('internal_error') } as const;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { ledger, bodies, now, timers } = options;
+  const { ledger, bodies, now, setTimer } = options;
   const flights = new Map<string, Flight[]>();
 
   function findFlight(id: string, canonical: string): Flight | undefined {
@@ -272,15 +268,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return Math.max(0, now() - started_at);
   }
 
-  /** Calls `run` after a delay of any length; returns what stops it. */
+  /** Calls `run` after a delay of any length; returns what calls it off. */
   function after(delay_ms: number, run: () => void): () => void {
-    let timer: number;
+    let callOff = () => {};
     const arm = (left_ms: number) => {
       const step = Math.min(left_ms, LONGEST_TIMER_MS);
-      timer = timers.set(() => (left_ms > step ? arm(left_ms - step) : run()), step);
+      callOff = setTimer(() => (left_ms > step ? arm(left_ms - step) : run()), step);
     };
     arm(Math.max(0, delay_ms));
-    return () => timers.clear(timer);
+    return () => callOff();
   }
 
   async function hold(answer: Promise<AnswerMessage>): Promise<RunReply> {

@@ -67,6 +67,8 @@ const ANSWERS = 'answers';
 const BY_SINCE = 'by_since';
 const BY_ANSWERED = 'by_answered';
 const BY_BODY = 'by_body';
+/** So many bytes of new answers call for a sweep before its time. */
+const SWEEP_AFTER_BYTES = 16 * 1024 * 1024;
 /** Rows read in one go by a sweep: requests get their turn in between. */
 const BATCH = 500;
 
@@ -149,7 +151,7 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
   ): Promise<LedgerReply> {
     const { key, input_hash } = request;
     const answer_bytes = answerBytes(message);
-    return transact('relaxed', async (stores) => {
+    const reply = await transact<LedgerReply>('relaxed', async (stores) => {
       const settled = settle(await readRow(stores, key), {
         input_hash,
         run,
@@ -171,6 +173,18 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
           return { decision: settled.decision };
       }
     });
+    if (reply.decision === 'answer' && reply.recorded) sweepAfter(answer_bytes);
+    return reply;
+  }
+
+  let unswept_bytes = 0;
+
+  /** Large answers do not wait for the alarm; whoever is answered does not wait for the sweep. */
+  function sweepAfter(answer_bytes: number): void {
+    unswept_bytes += answer_bytes;
+    if (unswept_bytes < SWEEP_AFTER_BYTES) return;
+    unswept_bytes = 0;
+    sweep().catch(() => undefined);
   }
 
   /** Forgets the ids that were kept for 7 days. */
@@ -254,16 +268,14 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
 
   let sweeping: Promise<void> | null = null;
 
-  return {
-    accept: acceptRequest,
-    settle: settleRequest,
-    sweep() {
-      sweeping ??= sweepAll().finally(() => {
-        sweeping = null;
-      });
-      return sweeping;
-    },
-  };
+  function sweep(): Promise<void> {
+    sweeping ??= sweepAll().finally(() => {
+      sweeping = null;
+    });
+    return sweeping;
+  }
+
+  return { accept: acceptRequest, settle: settleRequest, sweep };
 }
 
 function readRow({ entries }: Stores, key: string): Promise<Row | undefined> {

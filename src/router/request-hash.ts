@@ -21,7 +21,8 @@ export function idKey(id: string): Promise<string> {
 
 const encoder = new TextEncoder();
 
-async function sha256(text: string): Promise<string> {
+/** SHA-256 of a well-formed text, in hexadecimal. */
+export async function sha256(text: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

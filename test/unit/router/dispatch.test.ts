@@ -411,14 +411,11 @@ describe('the deadline', () => {
   test.each([2_147_483_648, 1e300])('case 5: a huge one does not fire at once: %d', async (remaining_ms) => {
     const rig = createRig();
     const asked: number[] = [];
-    const timers = {
-      set: (run: () => void, delay_ms: number) => {
-        asked.push(delay_ms);
-        return rig.clock.set(run, delay_ms);
-      },
-      clear: (timer: number) => rig.clock.clear(timer),
+    const setTimer = (run: () => void, delay_ms: number) => {
+      asked.push(delay_ms);
+      return rig.clock.setTimer(run, delay_ms);
     };
-    const answer = answerFor(rig.worker('w', { timers }), request('r1'), remaining_ms);
+    const answer = answerFor(rig.worker('w', { setTimer }), request('r1'), remaining_ms);
     const { context, finish } = await startsOf(rig, 1);
     expect(Math.max(...asked)).toBeLessThan(2 ** 31);
     rig.clock.advance(2_147_483_647);

@@ -1,7 +1,5 @@
-import type { Timers } from '../../../src/router/dispatch';
-
 /** A clock and its timers that stand still until told to advance. */
-export class FakeClock implements Timers {
+export class FakeClock {
   time: number;
   private readonly waiting = new Map<number, { at: number; run: () => void }>();
   private last = 0;
@@ -12,15 +10,12 @@ export class FakeClock implements Timers {
 
   readonly now = (): number => this.time;
 
-  set(run: () => void, delay_ms: number): number {
+  readonly setTimer = (run: () => void, delay_ms: number): (() => void) => {
     this.last += 1;
-    this.waiting.set(this.last, { at: this.time + delay_ms, run });
-    return this.last;
-  }
-
-  clear(timer: number): void {
-    this.waiting.delete(timer);
-  }
+    const timer = this.last;
+    this.waiting.set(timer, { at: this.time + delay_ms, run });
+    return () => this.waiting.delete(timer);
+  };
 
   get pending(): number {
     return this.waiting.size;

@@ -92,7 +92,7 @@ export function createRig(): Rig {
         activity: (entry) => rig.activity.push(entry),
         progress: (id, progress) => rig.progress.push({ id, progress }),
         now: clock.now,
-        timers: clock,
+        setTimer: clock.setTimer,
         log: (line) => rig.log.push(line),
         ...changes,
       });
