@@ -70,10 +70,17 @@ export function createPictureStore({ now, newId }: PictureStoreOptions): Picture
   let loading: Promise<Index> | null = null;
 
   function load(): Promise<Index> {
-    loading ??= get<Index>(INDEX_KEY, store)
-      .catch(() => undefined)
-      .then((index) => index ?? { pictures: [], last_sent: null });
+    loading ??= readIndex();
     return loading;
+  }
+
+  async function readIndex(): Promise<Index> {
+    const empty: Index = { pictures: [], last_sent: null };
+    try {
+      return (await get<Index>(INDEX_KEY, store)) ?? empty;
+    } catch {
+      return empty;
+    }
   }
 
   const isExpired = ({ captured_at }: PictureFacts): boolean => captured_at + PICTURES_KEPT_MS <= now();
@@ -108,6 +115,14 @@ export function createPictureStore({ now, newId }: PictureStoreOptions): Picture
       // A full or broken disk: what is held in memory still answers while this worker lives.
     }
     return kept;
+  }
+
+  async function readBlob(image_id: string): Promise<Blob | undefined> {
+    try {
+      return await get<Blob>(image_id, store);
+    } catch {
+      return undefined;
+    }
   }
 
   async function withBlob(facts: PictureFacts | undefined): Promise<Picture | null> {
