@@ -127,7 +127,7 @@ export function createPictureStore({ now, newId }: PictureStoreOptions): Picture
 
   async function withBlob(facts: PictureFacts | undefined): Promise<Picture | null> {
     if (!facts) return null;
-    const blob = held.get(facts.image_id) ?? (await get<Blob>(facts.image_id, store).catch(() => undefined));
+    const blob = held.get(facts.image_id) ?? (await readBlob(facts.image_id));
     if (!blob) return null;
     held.set(facts.image_id, blob);
     return { ...facts, blob };
