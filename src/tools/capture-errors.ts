@@ -13,7 +13,7 @@ const QUOTA = /MAX_CAPTURE_VISIBLE_TAB_CALLS_PER_SECOND/;
 
 /** Chrome speaks of permissions, of the policy, or of pages it keeps every extension off. */
 const RESTRICTED =
-  /activeTab|<all_urls>|Cannot access|cannot be captured|extensions gallery|ExtensionsSettings|[Pp]olicy|screenshots has been disabled|view-source/;
+  /activeTab|<all_urls>|Cannot access|cannot be (?:captured|scripted)|[Pp]olicy|screenshots has been disabled/;
 
 /** `thrown` is what `captureVisibleTab` rejected with. */
 export function captureError(thrown: unknown): AgentError | CaptureQuotaExceeded {
