@@ -8,12 +8,11 @@ import type { AnswerMessage, RequestText, RunReply } from '../platform/messages'
 import { AgentError, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
-import type { ActivityEntry } from '../settings/activity';
 import type { SetTimer } from '../tools/timing';
 import type { Attachment, Tool, ToolContext, ToolPolicy, ToolResult } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
 import { type GateRules, gate } from './gate';
-import type { Ledger, LedgerReply, RequestKey } from './ledger-store';
+import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
 import { canonicalRequest, idKey, inputHash } from './request-hash';
 
 /** Chrome ends a message that is not answered for minutes: until then the relay host asks again. */
@@ -40,8 +39,6 @@ export interface DispatchOptions {
     putBody(key: string, attachments: readonly { field: string; blob: Blob }[]): Promise<void>;
     removeBodies(keys: string[]): Promise<void>;
   };
-  /** Called after each settlement of this instance, not waited for. */
-  activity(entry: ActivityEntry): void;
   progress(id: string, progress: Progress): void;
   /** Epoch milliseconds. */
   now(): number;
@@ -111,28 +108,28 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   async function fly(flight: Flight): Promise<AnswerMessage> {
-    const { request, canonical, abort } = flight;
-    const [key, rules] = await Promise.all([requestKey(request.id, canonical), gateRules()]);
-    if (abort.signal.aborted) return settle(flight, key, abortAnswer(flight), false);
+    const { request, abort } = flight;
+    const [known, rules] = await Promise.all([ledgerRequest(flight), gateRules()]);
+    if (abort.signal.aborted) return settle(flight, known, abortAnswer(flight), false);
     const passed = rules ? gate(request, rules) : REFUSED_WITHOUT_RULES;
     if (!passed.pass) {
       const { code, message } = passed.refusal;
-      return settle(flight, key, errorAnswer(code, message, elapsed(flight)), false);
+      return settle(flight, known, errorAnswer(code, message, elapsed(flight)), false);
     }
     const { tool, input } = passed;
     let reply: LedgerReply;
     try {
-      reply = await ledger.accept(key, tool.read_only);
+      reply = await ledger.accept(known, tool.read_only);
     } catch (thrown) {
       // A tool whose start is not written down must not start.
       return answerUnrecorded(flight, errorAnswer('internal_error'), thrown);
     }
     if (reply.decision === 'execute') {
-      return settle(flight, key, await execute(flight, tool, input, passed.policy), true);
+      return settle(flight, known, await execute(flight, tool, input, passed.policy), true);
     }
     // It runs under this instance, yet nobody here knows of it: its settlement must have failed.
-    if (reply.decision === 'join') return settle(flight, key, errorAnswer('outcome_unknown'), true);
-    return follow(flight, reply);
+    if (reply.decision === 'join') return settle(flight, known, errorAnswer('outcome_unknown'), true);
+    return answerIn(reply);
   }
 
   /** Null when the policy cannot be read: then nothing is allowed. */
@@ -201,11 +198,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   /** Settles the id with `answer` unless it has another; `of_run` when that is what its run came to. */
   async function settle(
     flight: Flight,
-    key: RequestKey,
+    known: LedgerRequest,
     answer: Answer,
     of_run: boolean,
   ): Promise<AnswerMessage> {
-    const attempt = () => ledger.settle(key, answer.message, of_run);
+    const attempt = () => ledger.settle(known, { ...answer, of_run });
     let reply: LedgerReply;
     try {
       // One more try: the connection to the database may have been lost, or the disk was full.
@@ -213,45 +210,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } catch (thrown) {
       return answerUnrecorded(flight, answer, thrown);
     }
-    if (reply.decision === 'answer' && reply.recorded) note(flight, answer);
     const stored = reply.decision === 'answer' ? reply.message.body_key : null;
     if (stored !== answer.message.body_key) dropBody(answer.message);
-    return follow(flight, reply);
+    return answerIn(reply);
   }
 
   /** The ledger cannot be written: this instance answers from memory for as long as it lives. */
   function answerUnrecorded(flight: Flight, answer: Answer, thrown: unknown): AnswerMessage {
     options.log(`the ledger failed: ${kindOf(thrown)}`);
     flight.stays = true;
-    note(flight, answer);
     return answer.message;
-  }
-
-  /** The answer a step of the ledger leads to. */
-  function follow(flight: Flight, reply: LedgerReply): AnswerMessage {
-    switch (reply.decision) {
-      case 'answer':
-        return reply.message;
-      case 'cut_off':
-        note(flight, { message: reply.message, outcome: 'outcome_unknown' });
-        return reply.message;
-      case 'conflict':
-        return errorAnswer('request_id_conflict').message;
-      case 'expired':
-        return errorAnswer('result_expired').message;
-      default:
-        // Another instance answers now; the relay host asks again and reaches it.
-        throw new Error(`this instance no longer answers: ${reply.decision}`);
-    }
-  }
-
-  function note({ request, started_at }: Flight, { message, outcome }: Answer): void {
-    options.activity({
-      at: started_at,
-      tool: (request.command ?? '').slice(0, TOOL_NAME_SHOWN),
-      outcome,
-      duration_ms: message.duration_ms,
-    });
   }
 
   function dropBody({ body_key }: AnswerMessage): void {
@@ -309,9 +277,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
-async function requestKey(id: string, canonical: string): Promise<RequestKey> {
-  const [key, input_hash] = await Promise.all([idKey(id), inputHash(canonical)]);
-  return { key, input_hash };
+async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
+  const [key, input_hash] = await Promise.all([idKey(request.id), inputHash(canonical)]);
+  return { key, input_hash, tool: (request.command ?? '').slice(0, TOOL_NAME_SHOWN), started_at };
+}
+
+/** The answer a step of the ledger leads to, when it leads to one. */
+function answerIn(reply: LedgerReply): AnswerMessage {
+  switch (reply.decision) {
+    case 'answer':
+      return reply.message;
+    case 'conflict':
+      return errorAnswer('request_id_conflict').message;
+    case 'expired':
+      return errorAnswer('result_expired').message;
+    default:
+      throw new Error(`no answer is known of: ${reply.decision}`);
+  }
 }
 
 function kindOf(thrown: unknown): string {

@@ -5,40 +5,58 @@
  */
 import { promisifyRequest } from 'idb-keyval';
 import type { AnswerMessage } from '../platform/messages';
+import type { ErrorCode } from '../protocol/errors';
+import type { ActivityEntry } from '../settings/activity';
 import { answerBytes, errorAnswer } from './answers';
 import { isAbandoned } from './body-key';
 import {
   type AnsweredEntry,
   accept,
   answersToDrop,
+  begin,
+  end,
   expire,
   forgetBefore,
   isForgotten,
   type LedgerEntry,
+  type Settlement,
   settle,
 } from './ledger';
 
-/** The ledger's names of a request (`request-hash.ts`). */
-export interface RequestKey {
+export interface LedgerRequest {
+  /** The ledger's names of a request (`request-hash.ts`). */
   key: string;
   input_hash: string;
+  /** The tool's name as the activity shows it. */
+  tool: string;
+  /** Epoch milliseconds. */
+  started_at: number;
 }
 
-/** `recorded` is true for the one step that settled the id. */
+export interface SettledRequest {
+  message: AnswerMessage;
+  outcome: 'ok' | ErrorCode;
+  of_run: boolean;
+}
+
+/** `answer`: the id is settled, by this step or before it. */
 export type LedgerReply =
-  | { decision: 'execute' | 'join' | 'conflict' | 'expired' | 'superseded' }
-  | { decision: 'answer'; message: AnswerMessage; recorded: boolean }
-  /** This step settled the id as `outcome_unknown`. */
-  | { decision: 'cut_off'; message: AnswerMessage };
+  | { decision: 'execute' | 'join' | 'conflict' | 'expired' }
+  | { decision: 'answer'; message: AnswerMessage };
 
 export interface Ledger {
-  /** Writes that the tool starts (`execute`), or says why it must not. */
-  accept(request: RequestKey, read_only: boolean): Promise<LedgerReply>;
+  /**
+   * Writes that the tool starts (`execute`), or says why it must not. A run that was cut off begins again
+   * when the tool is `read_only`; otherwise it is settled here, as `outcome_unknown`.
+   */
+  accept(request: LedgerRequest, read_only: boolean): Promise<LedgerReply>;
   /**
    * Settles the id with `message` unless it is settled already, and says which answer it has.
    * `of_run`: the message is what the run started by `accept` came to.
    */
-  settle(request: RequestKey, message: AnswerMessage, of_run: boolean): Promise<LedgerReply>;
+  settle(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply>;
+  /** What was settled last, newest first; at most `limit`. */
+  activity(limit: number): Promise<ActivityEntry[]>;
   /** Drops what has been kept long enough (wire.md §5 rule 4). */
   sweep(): Promise<void>;
 }
@@ -77,59 +95,97 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
   // Opened at once: the first request of a worker that just woke finds it ready.
   connection.open().catch(() => undefined);
 
-  /** One transaction over both stores; resolves when it is complete. */
+  /**
+   * One transaction over both stores; resolves when it is complete. `work` may call `commit` itself once
+   * all its requests are made: Chrome need not ask then whether more are to come.
+   */
   async function transact<T>(
     durability: IDBTransactionDurability,
-    work: (stores: Stores) => Promise<T>,
+    work: (stores: Stores, commit: () => void) => Promise<T>,
   ): Promise<T> {
-    const transaction = await begin(connection, durability);
+    const transaction = await beginTransaction(connection, durability);
     const complete = promisifyRequest(transaction);
     // When `work` fails first, its error is the one to tell.
     complete.catch(() => undefined);
+    let committed = false;
+    const commit = () => {
+      if (!committed) transaction.commit();
+      committed = true;
+    };
+    const stores = { entries: transaction.objectStore(ENTRIES), answers: transaction.objectStore(ANSWERS) };
     let result: T;
     try {
-      result = await work({
-        entries: transaction.objectStore(ENTRIES),
-        answers: transaction.objectStore(ANSWERS),
-      });
+      result = await work(stores, commit);
     } catch (thrown) {
       abort(transaction);
       throw thrown;
     }
-    transaction.commit();
+    commit();
     await complete;
     return result;
+  }
+
+  /**
+   * Writes what is right if nothing contrary is known yet, in a single round trip: most ids are new. False
+   * when an `add` found something there: then nothing was written.
+   */
+  async function attempt(
+    durability: IDBTransactionDurability,
+    write: (stores: Stores) => IDBRequest[],
+  ): Promise<boolean> {
+    try {
+      await transact(durability, (stores, commit) => {
+        const written = Promise.all(write(stores).map((request) => promisifyRequest(request)));
+        commit();
+        return written;
+      });
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof DOMException && thrown.name === 'ConstraintError') return false;
+      throw thrown;
+    }
   }
 
   /** The kept answer of an answered entry. */
   async function keptAnswer({ answers }: Stores, key: string): Promise<LedgerReply> {
     const message = await promisifyRequest<AnswerMessage | undefined>(answers.get(key));
-    return message ? { decision: 'answer', message, recorded: false } : { decision: 'expired' };
+    return message ? { decision: 'answer', message } : { decision: 'expired' };
   }
 
-  function cutOff({ entries, answers }: Stores, { key, input_hash }: RequestKey): LedgerReply {
-    const { message } = errorAnswer('outcome_unknown');
-    const at = now();
-    const row: AnsweredRow = {
-      key,
-      state: 'answered',
+  function settlement(
+    { input_hash, tool, started_at }: LedgerRequest,
+    { message, outcome, of_run }: SettledRequest,
+  ): Settlement {
+    return {
       input_hash,
-      since: at,
-      answered_at: at,
+      run,
+      of_run,
+      now: now(),
       answer_bytes: answerBytes(message),
-      body_key: null,
+      body_key: message.body_key,
+      activity: { at: started_at, tool, outcome, duration_ms: message.duration_ms },
     };
-    entries.put(row);
-    answers.put(message, key);
-    return { decision: 'cut_off', message };
   }
 
-  async function acceptRequest(request: RequestKey, read_only: boolean): Promise<LedgerReply> {
+  /** An id whose run was cut off: nobody will ever know more of it. */
+  function recordCutOff({ entries, answers }: Stores, request: LedgerRequest): LedgerReply {
+    const { message, outcome } = errorAnswer('outcome_unknown');
+    const entry = end(settlement(request, { message, outcome, of_run: false }));
+    entries.put({ ...entry, key: request.key } satisfies Row);
+    answers.put(message, request.key);
+    return { decision: 'answer', message };
+  }
+
+  async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
     const { key, input_hash } = request;
+    const acceptance = { input_hash, run, read_only, now: now() };
     // Losing the start of a tool with effects to a power cut would let it run twice.
-    return transact(read_only ? 'relaxed' : 'strict', async (stores) => {
-      const known = await readRow(stores, key);
-      const accepted = accept(known, { input_hash, run, read_only, now: now() });
+    const durability = read_only ? 'relaxed' : 'strict';
+    const started: Row = { ...begin(acceptance), key };
+    const isNew = await attempt(durability, ({ entries }) => [entries.add(started)]);
+    if (isNew) return { decision: 'execute' };
+    return transact(durability, async (stores) => {
+      const accepted = accept(await readRow(stores, key), acceptance);
       switch (accepted.decision) {
         case 'execute':
           stores.entries.put({ ...accepted.entry, key } satisfies Row);
@@ -137,44 +193,52 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
         case 'answer':
           return keptAnswer(stores, key);
         case 'cut_off':
-          return cutOff(stores, request);
+          return recordCutOff(stores, request);
         default:
           return { decision: accepted.decision };
       }
     });
   }
 
-  async function settleRequest(
-    request: RequestKey,
-    message: AnswerMessage,
-    of_run: boolean,
+  async function settleRequest(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply> {
+    const { key } = request;
+    const { message, of_run } = settled;
+    const wanted = settlement(request, settled);
+    const ended: Row = { ...end(wanted), key };
+    // Of an id that runs here nothing else can be known than its start; of another one nothing at all.
+    const isFirst = await attempt('relaxed', ({ entries, answers }) => [
+      of_run ? entries.put(ended) : entries.add(ended),
+      answers.add(message, key),
+    ]);
+    const reply = isFirst
+      ? { decision: 'answer' as const, message }
+      : await settleKnown(request, settled, wanted);
+    if (reply.decision === 'answer' && reply.message === message) sweepAfter(wanted.answer_bytes);
+    return reply;
+  }
+
+  /** Something is known of the id already. */
+  function settleKnown(
+    request: LedgerRequest,
+    { message }: SettledRequest,
+    wanted: Settlement,
   ): Promise<LedgerReply> {
-    const { key, input_hash } = request;
-    const answer_bytes = answerBytes(message);
-    const reply = await transact<LedgerReply>('relaxed', async (stores) => {
-      const settled = settle(await readRow(stores, key), {
-        input_hash,
-        run,
-        of_run,
-        now: now(),
-        answer_bytes,
-        body_key: message.body_key,
-      });
-      switch (settled.decision) {
+    const { key } = request;
+    return transact('relaxed', async (stores) => {
+      const found = settle(await readRow(stores, key), wanted);
+      switch (found.decision) {
         case 'record':
-          stores.entries.put({ ...settled.entry, key } satisfies Row);
+          stores.entries.put({ ...found.entry, key } satisfies Row);
           stores.answers.put(message, key);
-          return { decision: 'answer', message, recorded: true };
+          return { decision: 'answer', message };
         case 'answer':
           return keptAnswer(stores, key);
         case 'cut_off':
-          return cutOff(stores, request);
+          return recordCutOff(stores, request);
         default:
-          return { decision: settled.decision };
+          return { decision: found.decision };
       }
     });
-    if (reply.decision === 'answer' && reply.recorded) sweepAfter(answer_bytes);
-    return reply;
   }
 
   let unswept_bytes = 0;
@@ -266,6 +330,20 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
     await removeAbandonedBodies();
   }
 
+  function activity(limit: number): Promise<ActivityEntry[]> {
+    return transact('relaxed', async ({ entries }) => {
+      const found: ActivityEntry[] = [];
+      const request: IDBRequest<IDBCursorWithValue | null> = entries.index(BY_SINCE).openCursor(null, 'prev');
+      for (;;) {
+        const cursor = await promisifyRequest(request);
+        if (!cursor || found.length >= limit) return found;
+        const row = cursor.value as Row;
+        if (row.state !== 'running') found.push(row.activity);
+        cursor.continue();
+      }
+    });
+  }
+
   let sweeping: Promise<void> | null = null;
 
   function sweep(): Promise<void> {
@@ -275,7 +353,7 @@ export function createLedger({ run, now, bodies, database = 'endue-ledger' }: Le
     return sweeping;
   }
 
-  return { accept: acceptRequest, settle: settleRequest, sweep };
+  return { accept: acceptRequest, settle: settleRequest, activity, sweep };
 }
 
 function readRow({ entries }: Stores, key: string): Promise<Row | undefined> {
@@ -333,7 +411,10 @@ async function openDatabase(name: string, onLost: () => void): Promise<IDBDataba
 }
 
 /** A connection that was lost unnoticed refuses the transaction: then a new one is opened, once. */
-async function begin(connection: Connection, durability: IDBTransactionDurability): Promise<IDBTransaction> {
+async function beginTransaction(
+  connection: Connection,
+  durability: IDBTransactionDurability,
+): Promise<IDBTransaction> {
   const start = async () =>
     (await connection.open()).transaction([ENTRIES, ANSWERS], 'readwrite', { durability });
   try {

@@ -4,6 +4,7 @@
  * answer's content: `ledger-store.ts` keeps what is decided here. Pure.
  */
 import { ANSWERS_KEPT_BYTES, ANSWERS_KEPT_MS, IDS_KEPT_MS } from '../protocol/limits';
+import type { ActivityEntry } from '../settings/activity';
 
 interface Known {
   /** Hash of command and input (`request-hash.ts`); the same id with another one is a conflict. */
@@ -20,8 +21,13 @@ export interface RunningEntry extends Known {
   read_only: boolean;
 }
 
+interface Ended extends Known {
+  /** What the person may see of it (ui.md, Activity). */
+  activity: ActivityEntry;
+}
+
 /** Settled, and the answer is still kept. */
-export interface AnsweredEntry extends Known {
+export interface AnsweredEntry extends Ended {
   state: 'answered';
   /** Epoch milliseconds. */
   answered_at: number;
@@ -32,7 +38,7 @@ export interface AnsweredEntry extends Known {
 }
 
 /** Settled, and the answer is no longer kept. */
-export interface ExpiredEntry extends Known {
+export interface ExpiredEntry extends Ended {
   state: 'expired';
 }
 
@@ -60,16 +66,14 @@ export type Accepted =
   /** Its run was cut off and may have had an effect: to be settled `outcome_unknown`. */
   | { decision: 'cut_off'; entry: RunningEntry };
 
+/** The entry of a run that starts now. */
+export function begin({ input_hash, run, read_only, now }: Acceptance): RunningEntry {
+  return { state: 'running', input_hash, run, read_only, since: now };
+}
+
 /** What a request that would run its tool comes to. */
 export function accept(entry: LedgerEntry | undefined, request: Acceptance): Accepted {
-  const running = (): RunningEntry => ({
-    state: 'running',
-    input_hash: request.input_hash,
-    run: request.run,
-    read_only: request.read_only,
-    since: request.now,
-  });
-  if (!entry) return { decision: 'execute', entry: running() };
+  if (!entry) return { decision: 'execute', entry: begin(request) };
   if (entry.input_hash !== request.input_hash) return { decision: 'conflict', entry };
   switch (entry.state) {
     case 'answered':
@@ -79,7 +83,7 @@ export function accept(entry: LedgerEntry | undefined, request: Acceptance): Acc
     case 'running':
       if (entry.run === request.run) return { decision: 'join', entry };
       return entry.read_only && request.read_only
-        ? { decision: 'execute', entry: running() }
+        ? { decision: 'execute', entry: begin(request) }
         : { decision: 'cut_off', entry };
   }
 }
@@ -93,28 +97,25 @@ export interface Settlement {
   now: number;
   answer_bytes: number;
   body_key: string | null;
+  activity: ActivityEntry;
 }
 
 export type Settled =
   /** This settlement is the first: `entry` and its answer are to be written. */
   | { decision: 'record'; entry: AnsweredEntry }
-  | Extract<Accepted, { decision: 'answer' | 'expired' | 'conflict' | 'cut_off' }>
-  /** Another instance has taken the run over; what this one found no longer counts. */
-  | { decision: 'superseded'; entry: RunningEntry };
+  | Extract<Accepted, { decision: 'answer' | 'expired' | 'conflict' | 'cut_off' }>;
 
-/** Which settlement an id gets: the first one, always. */
+/** The entry of an id that is settled now. */
+export function end({ input_hash, now, answer_bytes, body_key, activity }: Settlement): AnsweredEntry {
+  return { state: 'answered', input_hash, since: now, answered_at: now, answer_bytes, body_key, activity };
+}
+
+/**
+ * Which settlement an id gets: the first one, always; also when it comes late from a run that another
+ * instance has begun again.
+ */
 export function settle(entry: LedgerEntry | undefined, settlement: Settlement): Settled {
-  const record = (): Settled => ({
-    decision: 'record',
-    entry: {
-      state: 'answered',
-      input_hash: settlement.input_hash,
-      since: settlement.now,
-      answered_at: settlement.now,
-      answer_bytes: settlement.answer_bytes,
-      body_key: settlement.body_key,
-    },
-  });
+  const record = (): Settled => ({ decision: 'record', entry: end(settlement) });
   if (!entry) return record();
   if (entry.input_hash !== settlement.input_hash) return { decision: 'conflict', entry };
   switch (entry.state) {
@@ -123,15 +124,16 @@ export function settle(entry: LedgerEntry | undefined, settlement: Settlement): 
     case 'expired':
       return { decision: 'expired', entry };
     case 'running':
-      if (entry.run === settlement.run) return record();
-      if (settlement.of_run) return { decision: 'superseded', entry };
-      return entry.read_only ? record() : { decision: 'cut_off', entry };
+      return settlement.of_run || entry.run === settlement.run || entry.read_only
+        ? record()
+        : { decision: 'cut_off', entry };
   }
 }
 
 /** An entry whose answer is dropped. The id keeps its place, so that it is never run again. */
 export function expire(entry: AnsweredEntry): ExpiredEntry {
-  return { state: 'expired', input_hash: entry.input_hash, since: entry.since };
+  const { input_hash, since, activity } = entry;
+  return { state: 'expired', input_hash, since, activity };
 }
 
 /** The latest `since` of entries that are forgotten at `now`. */

@@ -9,8 +9,10 @@ import {
   type LedgerEntry,
   settle,
 } from '../../../src/router/ledger';
+import type { ActivityEntry } from '../../../src/settings/activity';
 
 const NOW = 1_800_000_000_000;
+const activity: ActivityEntry = { at: NOW - 9, tool: 'tab_list', outcome: 'ok', duration_ms: 4 };
 const running = (changes: object = {}): LedgerEntry => ({
   state: 'running',
   input_hash: 'h',
@@ -26,9 +28,10 @@ const answered = (changes: object = {}): AnsweredEntry => ({
   answered_at: NOW - 5,
   answer_bytes: 10,
   body_key: null,
+  activity,
   ...changes,
 });
-const expired: LedgerEntry = { state: 'expired', input_hash: 'h', since: NOW - 5 };
+const expired: LedgerEntry = { state: 'expired', input_hash: 'h', since: NOW - 5, activity };
 
 describe('wire.md §5 rule 4: what a request means', () => {
   const ask = (entry: LedgerEntry | undefined, changes: object = {}) =>
@@ -80,6 +83,7 @@ describe('wire.md §5 rule 4: which settlement wins', () => {
       now: NOW,
       answer_bytes: 7,
       body_key: 'b',
+      activity,
       ...changes,
     });
 
@@ -93,6 +97,7 @@ describe('wire.md §5 rule 4: which settlement wins', () => {
         answered_at: NOW,
         answer_bytes: 7,
         body_key: 'b',
+        activity,
       },
     });
   });
@@ -106,8 +111,8 @@ describe('wire.md §5 rule 4: which settlement wins', () => {
     expect(end(expired, { of_run })).toEqual({ decision: 'expired', entry: expired });
   });
 
-  test('the late outcome of an instance whose run was taken over does not count', () => {
-    expect(end(running({ run: 'other', read_only: true })).decision).toBe('superseded');
+  test('the late outcome of an instance whose run was taken over counts when it is the first', () => {
+    expect(end(running({ run: 'other', read_only: true })).decision).toBe('record');
   });
 
   test('an end from outside makes a cut-off run outcome_unknown, unless it was read-only', () => {
@@ -151,8 +156,8 @@ describe('wire.md §5 rule 4: what is kept, and how long', () => {
     expect(drop([answered({ answered_at: NOW - 1, answer_bytes: ANSWERS_KEPT_BYTES + 1 })]).drop).toBe(0);
   });
 
-  test('an expired answer leaves its id and hash', () => {
-    expect(expire(answered())).toEqual({ state: 'expired', input_hash: 'h', since: NOW - 5 });
+  test('an expired answer leaves its id, its hash and what the person may see', () => {
+    expect(expire(answered())).toEqual({ state: 'expired', input_hash: 'h', since: NOW - 5, activity });
   });
 
   test('ids are forgotten after 7 days, but never what this instance runs', () => {

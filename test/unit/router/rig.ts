@@ -55,7 +55,8 @@ export interface Rig {
   clock: FakeClock;
   /** Every start of a tool, of all instances, in order. */
   started: Started[];
-  activity: ActivityEntry[];
+  /** Newest first. */
+  activity(): Promise<ActivityEntry[]>;
   progress: { id: string; progress: Progress }[];
   log: string[];
   blocked: Set<string>;
@@ -73,7 +74,7 @@ export function createRig(): Rig {
   const rig: Rig = {
     clock,
     started: [],
-    activity: [],
+    activity: () => rig.ledger('looking').activity(100),
     progress: [],
     log: [],
     blocked: new Set(),
@@ -89,7 +90,6 @@ export function createRig(): Rig {
         policy: async () => ({ managed: false, blocked_tools: rig.blocked }),
         surroundings: async () => ({}) as ToolSurroundings,
         bodies: { newKey: () => bodyKey(clock.now(), crypto.randomUUID()), putBody, removeBodies },
-        activity: (entry) => rig.activity.push(entry),
         progress: (id, progress) => rig.progress.push({ id, progress }),
         now: clock.now,
         setTimer: clock.setTimer,
