@@ -3,7 +3,7 @@ import type { Browser, Tabs } from 'webextension-polyfill';
 import { captureError } from './capture-errors';
 import type { ActiveTab, CaptureVisible } from './capture-queue';
 import { dataUrlBytes } from './data-url';
-import { imageFacts } from './image-facts';
+import { type ImageFacts, imageFacts } from './image-facts';
 
 /** `now` is in epoch milliseconds. */
 export function createVisibleCapture(browser: Browser, now: () => number): CaptureVisible {
@@ -21,8 +21,14 @@ export function createVisibleCapture(browser: Browser, now: () => number): Captu
       throw captureError(thrown);
     });
     const captured_at = now();
-    const [after, before, bytes] = await Promise.all([activeTab(window_id), asked, dataUrlBytes(data_url)]);
-    const facts = imageFacts(bytes);
-    return { ...facts, blob: new Blob([bytes], { type: facts.mime_type }), captured_at, before, after };
+    const [after, before, picture] = await Promise.all([activeTab(window_id), asked, pictureOf(data_url)]);
+    return { ...picture, captured_at, before, after };
   };
+}
+
+/** A blob is made by a call to the browser process: it goes on while Chrome is asked for the tab. */
+async function pictureOf(data_url: string): Promise<ImageFacts & { blob: Blob }> {
+  const bytes = await dataUrlBytes(data_url);
+  const facts = imageFacts(bytes);
+  return { ...facts, blob: new Blob([bytes], { type: facts.mime_type }) };
 }
