@@ -1,11 +1,20 @@
 /** Times and durations for people, by Intl. Pure: times are epoch milliseconds, `now` is passed in. */
 
-/** The time of day, with the date when it is not of today. `locale` undefined: the browser's own. */
+const CLOCK: Intl.DateTimeFormatOptions = { hour: 'numeric', minute: '2-digit' };
+const DATE: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
+
+/**
+ * The time of day, with the date when it is not of today, in one piece that no line break divides. `locale`
+ * undefined: the browser's own.
+ */
 export function formatTime(at: number, now: number, locale?: string): string {
-  const clock: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
-  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-  const date: Intl.DateTimeFormatOptions = isToday ? {} : { month: 'short', day: 'numeric' };
-  return new Intl.DateTimeFormat(locale, { ...date, ...clock }).format(at);
+  const date = isSameDay(at, now) ? {} : DATE;
+  return format(at, { ...date, ...CLOCK }, locale);
+}
+
+/** The time of day, or the date alone when it is not of today: for narrow columns. */
+export function formatShortTime(at: number, now: number, locale?: string): string {
+  return format(at, isSameDay(at, now) ? CLOCK : DATE, locale);
 }
 
 /** Date and time to the second. */
@@ -13,8 +22,9 @@ export function formatFullTime(at: number, locale?: string): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
 }
 
-/** `0.3s`, `12s`, `2m 5s`, in the words of the language. */
+/** `21ms`, `0.3s`, `12s`, `2m 5s`, in the words of the language. */
 export function formatDuration(ms: number, locale?: string): string {
+  if (ms < 100) return formatUnit(ms, 'millisecond', 0, locale);
   const seconds = ms / 1000;
   if (seconds < 60) return formatUnit(seconds, 'second', seconds < 10 ? 1 : 0, locale);
   const whole = Math.round(seconds);
@@ -29,4 +39,12 @@ function formatUnit(value: number, unit: string, digits: number, locale?: string
     unitDisplay: 'narrow',
     maximumFractionDigits: digits,
   }).format(value);
+}
+
+function format(at: number, options: Intl.DateTimeFormatOptions, locale?: string): string {
+  return new Intl.DateTimeFormat(locale, options).format(at).replace(/\s/g, '\u00A0');
+}
+
+function isSameDay(one: number, other: number): boolean {
+  return new Date(one).toDateString() === new Date(other).toDateString();
 }

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { ActivityEntry } from '../../settings/activity';
 import { outcomeInWords, toolInWords } from '../activity/activity-words';
-import { formatDuration, formatTime } from '../format';
+import { formatDuration, formatFullTime, formatShortTime } from '../format';
 import type { Texts } from '../i18n';
 
 const SHOWN = 5;
@@ -47,12 +47,16 @@ function Entry({ entry, now, texts }: { entry: ActivityEntry; now: number; texts
   const tool = toolInWords(entry.tool, texts);
   return (
     <li>
-      <span class="time">{formatTime(entry.at, now, texts.locale)}</span>
-      <span class={tool.verbatim ? 'tool verbatim' : 'tool'} title={tool.text}>
-        {tool.text}
+      <span class="time" title={formatFullTime(entry.at, texts.locale)}>
+        {formatShortTime(entry.at, now, texts.locale)}
       </span>
-      <span class="outcome" data-ok={entry.outcome === 'ok'}>
-        {outcomeInWords(entry.outcome, texts)}
+      <span class="what">
+        <span class={tool.verbatim ? 'tool verbatim' : 'tool'} title={tool.text}>
+          {tool.text}
+        </span>
+        <span class="outcome" data-ok={entry.outcome === 'ok'}>
+          {outcomeInWords(entry.outcome, texts)}
+        </span>
       </span>
       <span class="time">{formatDuration(entry.duration_ms, texts.locale)}</span>
     </li>
