@@ -90,6 +90,15 @@ describe('wire.md §5, §8: the order of frames', () => {
     expect(violations).toEqual(['2: more tool_responses than requests for "r"']);
   });
 
+  test('a kept answer is not sent twice on one connection', () => {
+    const { violations, conduct, socket } = story();
+    conduct.requestSent(socket(1), 'r');
+    conduct.acked(socket(1), 'r');
+    conduct.answered(socket(2), 'r', 'ok');
+    conduct.answered(socket(2), 'r', 'ok');
+    expect(violations).toEqual(['2: more tool_responses than requests for "r"']);
+  });
+
   test('§8: a kept answer that a resend already delivered is not sent again', () => {
     const { violations, conduct, socket } = story();
     conduct.requestSent(socket(1), 'r');

@@ -115,13 +115,20 @@ test('cut works on paused connections too', async () => {
   expect((await error)[0]).toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('a side that breaks takes the other with it', async () => {
-  const { served, dial } = await echo();
-  const socket = await dial();
-  await roundTrip(socket, 'x');
+test('a side that breaks takes the other with it, either way', async () => {
+  const { proxy, served, dial } = await echo();
+  const first = await dial();
+  await roundTrip(first, 'x');
+  first.on('error', () => undefined);
   served[0]?.resetAndDestroy();
-  socket.on('error', () => undefined);
-  await once(socket, 'close');
+  await once(first, 'close');
+
+  const second = await dial();
+  await roundTrip(second, 'x');
+  const closed = once(served[1] as Socket, 'close');
+  second.resetAndDestroy();
+  await closed;
+  await expect.poll(() => proxy.connections).toBe(0);
 });
 
 test('delay: each way takes so much longer, in order', async () => {
