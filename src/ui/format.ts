@@ -26,7 +26,7 @@ export function formatFullTime(at: number, locale?: string): string {
 export function formatDuration(ms: number, locale?: string): string {
   if (ms < 100) return formatUnit(ms, 'millisecond', 0, locale);
   const seconds = ms / 1000;
-  if (seconds < 60) return formatUnit(seconds, 'second', seconds < 10 ? 1 : 0, locale);
+  if (Math.round(seconds) < 60) return formatUnit(seconds, 'second', seconds < 10 ? 1 : 0, locale);
   const whole = Math.round(seconds);
   const minutes = formatUnit(Math.floor(whole / 60), 'minute', 0, locale);
   return `${minutes} ${formatUnit(whole % 60, 'second', 0, locale)}`;

@@ -3,7 +3,7 @@
  * pasted text lives in the box alone; only the host of it is ever shown.
  */
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
   describeEnrollmentDraft,
   type EnrollmentDraft,
@@ -32,7 +32,7 @@ export function PasteForm({ texts, replacing, onConnect, onCancel }: Props): JSX
   /** What the last try gave; forgotten at the next change of the text. */
   const [result, setResult] = useState<ConnectResult>(null);
   const [busy, setBusy] = useState(false);
-  useEffect(() => box.current?.focus(), []);
+  useLayoutEffect(() => box.current?.focus(), []);
 
   const change = (text: string): void => {
     setDraft(describeEnrollmentDraft(text));

@@ -1,6 +1,6 @@
 /** The popup as a whole: what it remembers while it is open. Everything outside comes through `PopupPorts`. */
-import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JSX, RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ConnectionState, Overview } from '../../platform/messages';
 import type { Texts } from '../i18n';
 import { LastPicture } from './last-picture';
@@ -31,7 +31,7 @@ const OVERVIEW_PATIENCE_MS = 400;
 
 export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const { texts } = ports;
-  const main = useRef<HTMLElement>(null);
+  const main = useFocusKeeper();
   const [connection, setConnection] = useState<ConnectionState | null>(null);
   const [wants_another, setWantsAnother] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -53,8 +53,6 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
     }
     void refresh();
     setBusy(false);
-    // The button that was pressed may be gone.
-    if (document.activeElement === document.body) main.current?.focus();
   }
 
   async function connect(text: string): Promise<ConnectResult> {
@@ -66,7 +64,6 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
     }
     await refresh();
     setWantsAnother(false);
-    main.current?.focus();
     return null;
   }
 
@@ -110,6 +107,18 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
       />
     </main>
   );
+}
+
+/** When what had the focus is gone, the focus stays in the popup instead of starting over. */
+function useFocusKeeper(): RefObject<HTMLElement | null> {
+  const main = useRef<HTMLElement>(null);
+  const hadFocus = useRef(false);
+  useLayoutEffect(() => {
+    const isInside = main.current?.contains(document.activeElement) ?? false;
+    if (hadFocus.current && !isInside) main.current?.focus();
+    hadFocus.current ||= isInside;
+  });
+  return main;
 }
 
 interface OverviewNow {

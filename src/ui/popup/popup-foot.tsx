@@ -1,6 +1,6 @@
 /** What can be done at any time, and under whose rule this browser is (ui.md, Popup 5). */
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../../platform/messages';
 import type { Texts } from '../i18n';
 import type { PopupModel } from './popup-model';
@@ -20,6 +20,13 @@ export function PopupFoot(props: Props): JSX.Element {
   const { model, overview, version, texts, busy } = props;
   const { t } = texts;
   const [asking, setAsking] = useState(false);
+  const forget = useRef<HTMLButtonElement>(null);
+  const wasAsking = useRef(false);
+  useLayoutEffect(() => {
+    // Back to where the question was asked.
+    if (wasAsking.current && !asking) forget.current?.focus();
+    wasAsking.current = asking;
+  }, [asking]);
   return (
     <footer>
       {asking && model.forget ? (
@@ -44,7 +51,7 @@ export function PopupFoot(props: Props): JSX.Element {
             </button>
           )}
           {model.forget && (
-            <button type="button" disabled={busy} onClick={() => setAsking(true)}>
+            <button type="button" ref={forget} disabled={busy} onClick={() => setAsking(true)}>
               {t('action_forget')}
             </button>
           )}
@@ -78,7 +85,7 @@ export function PopupFoot(props: Props): JSX.Element {
 function ForgetQuestion(props: { texts: Texts; onForget(): void; onCancel(): void }): JSX.Element {
   const { t } = props.texts;
   const cancel = useRef<HTMLButtonElement>(null);
-  useEffect(() => cancel.current?.focus(), []);
+  useLayoutEffect(() => cancel.current?.focus(), []);
   return (
     <div
       class="question"
