@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/protocol/json';
 import { AgentBrowser } from '../test/browser/harness/agent-browser';
 import { startSite } from '../test/browser/harness/site';
+import { deviceLines } from '../test/fake-relay/curl-lines';
 import type { Device } from '../test/fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../test/fake-relay/fake-relay';
 import { buildExtension } from './build.mjs';
-import { curlLines } from './curl-lines';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const artifacts = join(root, 'artifacts');
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   try {
     browser = await step('started Chromium', () => AgentBrowser.launch({ headless: !headed }));
     await demonstrate(relay, browser, site.url('/welcome'));
-    if (keep) await keepRunning(relay);
+    if (keep) await keepRunning(relay.origin, relay.devices[0]?.id ?? '');
   } finally {
     await browser?.close();
     await site.close();
@@ -74,9 +74,9 @@ async function command(relay: FakeRelay, device: Device, name: string, input: Ou
   });
 }
 
-async function keepRunning(relay: FakeRelay): Promise<void> {
+async function keepRunning(origin: string, device: string): Promise<void> {
   console.log(
-    `\nThe platform and the browser stay up. Try (Ctrl+C ends everything):\n\n${curlLines(relay)}\n`,
+    `\nThe platform and the browser stay up. Try (Ctrl+C ends everything):\n\n${deviceLines(origin, device)}\n`,
   );
   await new Promise((resolve) => process.once('SIGINT', resolve));
 }

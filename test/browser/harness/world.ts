@@ -2,7 +2,7 @@
 import type { Device } from '../../fake-relay/devices';
 import { type FakeRelay, type FakeRelayOptions, startFakeRelay } from '../../fake-relay/fake-relay';
 import { startTcpProxy, type TcpProxy } from '../../fake-relay/tcp-proxy';
-import { AgentBrowser, type LaunchOptions } from './agent-browser';
+import { AgentBrowser, type LaunchOptions, newProfile, removeProfile } from './agent-browser';
 import { type Site, startSite } from './site';
 
 export interface World extends AsyncDisposable {
@@ -11,7 +11,7 @@ export interface World extends AsyncDisposable {
   device: Device;
   browser: AgentBrowser;
   site: Site;
-  /** A browser in place of one that was killed or closed. */
+  /** A browser with the same profile, in place of one that was killed or closed. */
   relaunch(): Promise<AgentBrowser>;
 }
 
@@ -30,7 +30,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const proxy = await startTcpProxy({ port: relay.port });
   const site = await startSite();
   const device = relay.createDevice();
-  let browser = await AgentBrowser.launch(options.browser);
+  const profile = newProfile();
+  const launch = () => AgentBrowser.launch({ ...options.browser, profile });
+  let browser = await launch();
   const world: World = {
     relay,
     proxy,
@@ -40,11 +42,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       return browser;
     },
     async relaunch() {
-      browser = await AgentBrowser.launch({ ...options.browser, profile: browser.profile });
+      browser = await launch();
       return browser;
     },
     async [Symbol.asyncDispose]() {
       await browser.close().catch(() => undefined);
+      removeProfile(profile);
       await proxy.close();
       await site.close();
       await relay.close();
