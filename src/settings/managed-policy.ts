@@ -1,7 +1,10 @@
 /**
  * Reads what an administrator set in the browser's managed storage (policy.md). Pure. A value of the wrong
- * type is ignored for its key, with the reason; so is a key we do not know. `public/managed-schema.json` says
- * the same to Chrome, and a test holds the two together.
+ * type is ignored for its key, with the reason; so is a key we do not know.
+ *
+ * `public/managed-schema.json` says the same to Chrome, and a test holds the two together. Chrome withholds
+ * silently what breaks that schema, the whole key for one wrong entry; so the schema says no more than the
+ * types that it must, and what is finer is judged and told here.
  */
 import { isJsonObject } from '../protocol/json';
 import { checkEndpoint, type EnrollmentProblem, isSendableToken } from './enrollment-rules';

@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { parseSync } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../../../src/protocol/errors';
+import { type PolicyReason, readManagedPolicy } from '../../../src/settings/managed-policy';
 import { outcomeInWords, toolInWords } from '../../../src/ui/activity/activity-words';
+import type { MessageKey } from '../../../src/ui/i18n';
 import { MESSAGES, type Message, texts } from './texts';
 
 const src = fileURLToPath(new URL('../../../src', import.meta.url));
@@ -59,6 +61,14 @@ describe('_locales', () => {
     for (const tool of ['my_tool', 'SCREENSHOT', '@@extension_id', '<b>x</b>', '', '__proto__']) {
       expect(toolInWords(tool, texts('en'))).toEqual({ text: tool, verbatim: true });
     }
+  });
+
+  it('every reason of an ignored policy key has its message', () => {
+    // The compiler holds the list of reasons to the messages; the file must have what the compiler read.
+    const keyOf = (reason: PolicyReason): MessageKey => reason;
+    const { problems } = readManagedPolicy({ endpoint: 5, log_level: 'loud', storages: [1], other: 1 });
+    expect(problems).toHaveLength(4);
+    for (const { reason } of problems) expect(texts('ko').known(keyOf(reason)), reason).not.toBeNull();
   });
 
   it('every message is used', () => {
