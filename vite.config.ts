@@ -10,7 +10,7 @@ export default defineConfig({
     modulePreload: false,
     sourcemap: false,
     rollupOptions: {
-      input: { offscreen: 'src/offscreen.html' },
+      input: { offscreen: 'src/offscreen.html', activity: 'src/ui/activity/activity.html' },
     },
   },
 });

@@ -1,13 +1,20 @@
 import { defineConfig } from 'vitest/config';
 import { validators } from './scripts/vite-validators';
 
-/** `unit` needs Node only; `browser` drives the built extension in a real Chromium, one file at a time. */
+/**
+ * `unit` needs Node only, `built` looks at the files in dist, `browser` and `long` drive the built extension in a
+ * real Chromium, one file at a time.
+ */
 export default defineConfig({
   test: {
     projects: [
       {
         plugins: [validators()],
         test: { name: 'unit', include: ['test/unit/**/*.test.{ts,tsx}'], testTimeout: 30_000 },
+      },
+      {
+        plugins: [validators()],
+        test: { name: 'built', include: ['test/built/**/*.test.ts'] },
       },
       {
         plugins: [validators()],

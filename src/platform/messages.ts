@@ -116,6 +116,8 @@ export interface RelayMessages {
   'relay.connection': { in: Record<never, never>; out: { connection: ConnectionState } };
   /** `id` is JSON text. */
   'relay.progress': { in: { id: string; progress: Progress }; out: Record<never, never> };
+  /** The main screen as a page sees it; the service worker has none. `scale`: device per CSS pixel. */
+  'relay.screen': { in: Record<never, never>; out: { width: number; height: number; scale: number } };
   'relay.diagnostics': { in: Record<never, never>; out: { diagnostics: RelayDiagnostics } };
 }
 

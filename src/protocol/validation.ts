@@ -18,7 +18,9 @@ export interface Validate {
  */
 export function complaint(errors: readonly ValidationError[] | null | undefined, root: string): string {
   const first = errors?.[0];
-  if (!first) return `${root} is malformed.`;
+  if (!errors || !first) return `${root} is malformed.`;
+  const choices = exclusiveFields(errors);
+  if (choices.length > 1) return `${root} must have exactly one of the fields ${listed(choices)}.`;
   const field = first.instancePath === '' ? root : `${root}${dotted(first.instancePath)}`;
   switch (first.keyword) {
     case 'required':
@@ -35,6 +37,20 @@ export function complaint(errors: readonly ValidationError[] | null | undefined,
     default:
       return `${field} ${first.message ?? 'is malformed'}.`;
   }
+}
+
+/** The fields of a `oneOf` whose branches each require one field and forbid the others. */
+function exclusiveFields(errors: readonly ValidationError[]): string[] {
+  if (!errors.some(({ keyword, instancePath }) => keyword === 'oneOf' && instancePath === '')) return [];
+  const fields = errors.flatMap(({ keyword, instancePath, params }) => {
+    if (keyword === 'required') return [String(params.missingProperty)];
+    return keyword === 'false schema' ? [instancePath.slice(1)] : [];
+  });
+  return [...new Set(fields)].sort();
+}
+
+function listed(fields: readonly string[]): string {
+  return fields.map((field) => `"${field}"`).join(', ');
 }
 
 /** A JSON pointer as the dotted path people write: `/a/0/b` becomes `.a.0.b`. */

@@ -1,20 +1,178 @@
 /** Understanding what a person pastes as an enrollment (wire.md §1). Pure. */
+import {
+  checkEndpoint,
+  checkEnrollment,
+  type EnrollmentCheck,
+  type EnrollmentProblem,
+  enrollmentHost,
+  isWebSocketAddress,
+} from './enrollment-rules';
+import { findObjects, type LenientObject, type LenientValue } from './lenient-json';
+import { type Word, wordsIn } from './pasted-words';
 
-export interface Enrollment {
-  endpoint: string;
-  token: string;
+export { type Enrollment, type EnrollmentProblem, enrollmentHost } from './enrollment-rules';
+
+/** Far more than an API answer around an enrollment; it is read anew at every key stroke. */
+export const LONGEST_PASTE = 100_000;
+
+/** What a person may see of a text while it is being pasted. The token itself is never in it. */
+export interface EnrollmentDraft {
+  /** The relay's host, once a usable endpoint is there. */
+  host: string | null;
+  /** Null when the text is a complete enrollment. */
+  problem: EnrollmentProblem | null;
 }
 
-/** Why a paste is not an enrollment; each is a message key `enrollment_problem_<problem>` of `_locales`. */
-export type EnrollmentProblem =
-  | 'empty'
-  | 'endpoint_missing'
-  | 'token_missing'
-  | 'endpoint_not_a_url'
-  | 'endpoint_not_secure'
-  | 'endpoint_wrong_scheme'
-  | 'endpoint_user_info'
-  | 'endpoint_fragment'
-  | 'token_not_sendable'
-  | 'ambiguous'
-  | 'not_allowed';
+/**
+ * Reads a pasted text: the enrollment object, an API answer around it, or the endpoint and the token as two
+ * bare or labelled strings in any order. Anything else is a problem that says what is missing or wrong.
+ */
+export function parseEnrollment(text: string): EnrollmentCheck {
+  const found = findParts(text);
+  if ('problem' in found) return { ok: false, problem: found.problem };
+  return checkEnrollment(found.endpoint, found.token);
+}
+
+/** The host and the problem of a text that may not be finished yet. */
+export function describeEnrollmentDraft(text: string): EnrollmentDraft {
+  const found = findParts(text);
+  if ('problem' in found) return { host: hostOf(found.endpoint), problem: found.problem };
+  const checked = checkEnrollment(found.endpoint, found.token);
+  return { host: hostOf(found.endpoint), problem: checked.ok ? null : checked.problem };
+}
+
+function hostOf(endpoint: string | undefined): string | null {
+  const checked = endpoint === undefined ? null : checkEndpoint(endpoint);
+  return checked?.ok ? enrollmentHost(checked.endpoint) : null;
+}
+
+type Parts =
+  | { endpoint: string; token: string | null }
+  | { problem: EnrollmentProblem /** When there was one all the same. */; endpoint?: string };
+
+function findParts(text: string): Parts {
+  if (text.length > LONGEST_PASTE) return { problem: 'too_long' };
+  const clean = withoutInvisible(text);
+  if (clean.trim() === '') return { problem: 'empty' };
+  const parts = partsOf(clean);
+  if (isUsable(parts) || !clean.includes('\\"')) return parts;
+  // An answer that was logged as a string inside another one.
+  const unescaped = partsOf(clean.replaceAll('\\"', '"'));
+  return isUsable(unescaped) ? unescaped : parts;
+}
+
+function isUsable(parts: Parts): boolean {
+  return !('problem' in parts) && checkEnrollment(parts.endpoint, parts.token).ok;
+}
+
+/** Zero-width characters, the BOM, soft hyphens and marks of writing direction. */
+function withoutInvisible(text: string): string {
+  return text.replace(/[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/g, '');
+}
+
+function partsOf(text: string): Parts {
+  const { objects, rest } = findObjects(text);
+  const claims = objects.flatMap(claimsIn);
+  const whole = claims.filter(isWhole);
+  // Other things in an answer have an endpoint and a token too; ours is a WebSocket's.
+  const sockets = whole.filter(({ endpoint }) => isWebSocketAddress(endpoint));
+  const [first, ...others] = sockets.length > 0 ? sockets : whole;
+  if (first !== undefined) {
+    return others.every((other) => isSame(first, other)) ? first : { problem: 'ambiguous' };
+  }
+  return partsOfWords([...claims.flatMap(wordsOfClaim), ...wordsIn(rest)]);
+}
+
+interface Claim {
+  endpoint: string | null;
+  token: string | null;
+}
+
+interface WholeClaim extends Claim {
+  endpoint: string;
+}
+
+/** An object's own endpoint and token, and those of everything inside it. */
+function claimsIn(value: LenientValue): Claim[] {
+  if (Array.isArray(value)) return value.flatMap(claimsIn);
+  if (!(value instanceof Map)) return [];
+  const claim: Claim = {
+    endpoint: stringAt(value, 'endpoint'),
+    token: stringAt(value, 'token') ?? stringAt(value, 'enrollment_token'),
+  };
+  const inner = [...value.values()].flatMap(claimsIn);
+  return claim.endpoint === null && claim.token === null ? inner : [claim, ...inner];
+}
+
+function stringAt(members: LenientObject, key: string): string | null {
+  const value = members.get(key);
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+}
+
+function isWhole(claim: Claim): claim is WholeClaim {
+  if (claim.endpoint === null) return false;
+  if (claim.token !== null) return true;
+  const checked = checkEndpoint(claim.endpoint);
+  return checked.ok && checked.query_token !== null;
+}
+
+function isSame(one: WholeClaim, other: WholeClaim): boolean {
+  const [first, second] = [one, other].map(({ endpoint, token }) => checkEnrollment(endpoint, token));
+  if (!first?.ok || !second?.ok) return one.endpoint === other.endpoint && one.token === other.token;
+  return (
+    first.enrollment.endpoint === second.enrollment.endpoint &&
+    first.enrollment.token === second.enrollment.token
+  );
+}
+
+function wordsOfClaim({ endpoint, token }: Claim): Word[] {
+  const words: Word[] = [];
+  if (endpoint !== null) words.push({ text: endpoint, label: 'endpoint' });
+  if (token !== null) words.push({ text: token, label: 'token' });
+  return words;
+}
+
+function partsOfWords(words: Word[]): Parts {
+  const addresses = distinct(
+    words.filter(({ text, label }) => label === 'endpoint' || (label === null && text.includes('://'))),
+  );
+  const sockets = addresses.filter(isWebSocketAddress);
+  const [endpoint, ...others] = sockets.length > 0 ? sockets : addresses;
+  if (endpoint === undefined) return { problem: 'endpoint_missing' };
+  if (others.length > 0) return { problem: 'ambiguous' };
+
+  const labelled = distinct(words.filter(({ label }) => label === 'token'));
+  if (labelled.length > 1) return { problem: 'ambiguous', endpoint };
+  if (labelled[0] !== undefined) return { endpoint, token: labelled[0] };
+
+  const bare = tokensAmong(words);
+  if (bare.length === 0) return splitAtComma(endpoint);
+  if (bare.length === 1) return { endpoint, token: bare[0] as string };
+  const checked = checkEndpoint(endpoint);
+  const hasOwnToken = checked.ok && checked.query_token !== null;
+  return hasOwnToken ? { endpoint, token: null } : { problem: 'ambiguous', endpoint };
+}
+
+function distinct(words: Word[]): string[] {
+  return [...new Set(words.map(({ text }) => text))];
+}
+
+/** The unlabelled words that can be meant as the token, right or wrong. */
+function tokensAmong(words: Word[]): string[] {
+  const candidates = distinct(words.filter(({ label }) => label === null)).filter(
+    // Neither an address, nor a sign by itself, nor `Some label:`.
+    (word) => !word.includes('://') && /[0-9A-Za-z]/.test(word) && !/[:：]$/.test(word),
+  );
+  // Beside a word in ASCII, words of other alphabets are what a person wrote around it.
+  const plain = candidates.filter((word) => /^[\x21-\x7E]+$/.test(word));
+  return plain.length > 0 ? plain : candidates;
+}
+
+/** `wss://relay.example/socket,token`: a comma is legal in an address, so it divides only in need. */
+function splitAtComma(address: string): Parts {
+  const [, endpoint, token] = /^(.+)[,;]([^,;/?=]+)$/.exec(address) ?? [];
+  if (endpoint === undefined || token === undefined) return { endpoint: address, token: null };
+  const whole = checkEndpoint(address);
+  if (whole.ok && whole.query_token !== null) return { endpoint: address, token: null };
+  return { endpoint, token };
+}

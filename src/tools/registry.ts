@@ -1,7 +1,20 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
+import { describeTools } from './describe-tools';
+import { screenshot } from './screenshot';
+import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
 import type { Tool } from './tool';
+import { workspaceInfo } from './workspace-info';
 
-export const TOOLS: readonly Tool[] = [];
+export const TOOLS: readonly Tool[] = [
+  describeTools(() => TOOLS),
+  workspaceInfo,
+  screenshot,
+  tabList,
+  tabOpen,
+  tabClose,
+  tabActivate,
+  tabNavigate,
+];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));
 

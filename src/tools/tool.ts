@@ -9,6 +9,7 @@ import type { JsonObject } from '../protocol/json';
 import type { CaptureQueue } from './capture-queue';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
+import type { Reencode } from './re-encode';
 
 /** tools.md, Permission classes. */
 export type ToolClass = 'observe' | 'interact' | 'files' | 'powerful';
@@ -44,6 +45,13 @@ export interface ToolPolicy {
   blocked_tools: ReadonlySet<string>;
 }
 
+/** The main screen in CSS pixels; `scale` is device pixels per CSS pixel. */
+export interface ScreenFacts {
+  width: number;
+  height: number;
+  scale: number;
+}
+
 export interface ToolContext {
   request_id: string;
   /** Aborted by a cancel or at the deadline; a tool stops at its next safe point. */
@@ -59,6 +67,9 @@ export interface ToolContext {
   captures: CaptureQueue;
   pictures: PictureStore;
   loads: LoadWatch;
+  reencode: Reencode;
+  /** The screen as a page of the extension sees it, or null when none could be asked. Fast: cached. */
+  screen(): Promise<ScreenFacts | null>;
 }
 
 export interface Tool<Input extends JsonObject = JsonObject> {

@@ -1,0 +1,61 @@
+/** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
+import { readBody } from './platform/answer-bodies';
+import { browser } from './platform/browser';
+import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
+import { isFromOwnContext, send, serve } from './platform/messaging';
+import { base64, sha256 } from './relay/browser-bytes';
+import type { Clock } from './relay/clock';
+import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
+import { RelayHost } from './relay/relay-host';
+import { createBrowserSocket } from './relay/socket';
+
+const clock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(run, ms) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+const host = new RelayHost({
+  createSocket: createBrowserSocket,
+  router: send,
+  readBody,
+  shrink: (blob, maxBytes) => shrinkPicture(blob, maxBytes, decodeInBrowser),
+  clock,
+  random: Math.random,
+  fetch: (input, init) => fetch(input, init),
+  sha256,
+  base64,
+  network: navigator.onLine,
+});
+
+serve<RelayMessages>({
+  'relay.reconfigure': async () => {
+    host.reconfigure();
+    return {};
+  },
+  'relay.retry_now': async () => {
+    host.retryNow();
+    return {};
+  },
+  'relay.connection': async () => ({ connection: await host.connection() }),
+  'relay.progress': async ({ id, progress }) => {
+    host.progress(JSON.parse(id) as string, progress);
+    return {};
+  },
+  'relay.screen': async () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
+  'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
+});
+
+browser.runtime.onConnect.addListener((port) => {
+  if (port.name !== CONNECTION_PORT || !port.sender || !isFromOwnContext(port.sender)) return;
+  const stop = host.onConnection((connection) => port.postMessage(connection));
+  port.onDisconnect.addListener(stop);
+});
+
+addEventListener('online', () => host.networkChanged(true));
+addEventListener('offline', () => host.networkChanged(false));
+
+host.start();

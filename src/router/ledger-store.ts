@@ -1,0 +1,187 @@
+/**
+ * The durable ledger (wire.md §5 rule 4). Every step is one transaction that reads the entry, lets
+ * `ledger.ts` decide and writes; a step has happened once its promise resolves, and not before.
+ */
+import { promisifyRequest } from 'idb-keyval';
+import type { AnswerMessage } from '../platform/messages';
+import type { ErrorCode } from '../protocol/errors';
+import type { ActivityEntry } from '../settings/activity';
+import { answerBytes, errorAnswer } from './answers';
+import { accept, begin, end, type Settlement, settle } from './ledger';
+import { BY_SINCE, openLedgerDatabase, type Row, readRow, type Stores } from './ledger-database';
+import { type AnswerBodies, createLedgerSweep } from './ledger-sweep';
+
+export interface LedgerRequest {
+  /** The ledger's names of a request (`request-hash.ts`). */
+  key: string;
+  input_hash: string;
+  /** The tool's name as the activity shows it. */
+  tool: string;
+  /** Epoch milliseconds. */
+  started_at: number;
+}
+
+export interface SettledRequest {
+  message: AnswerMessage;
+  outcome: 'ok' | ErrorCode;
+  of_run: boolean;
+}
+
+/** `answer`: the id is settled, by this step or before it. */
+export type LedgerReply =
+  | { decision: 'execute' | 'join' | 'conflict' | 'expired' }
+  | { decision: 'answer'; message: AnswerMessage };
+
+export interface Ledger {
+  /**
+   * Writes that the tool starts (`execute`), or says why it must not. A run that was cut off begins again
+   * when the tool is `read_only`; otherwise it is settled here, as `outcome_unknown`.
+   */
+  accept(request: LedgerRequest, read_only: boolean): Promise<LedgerReply>;
+  /**
+   * Settles the id with `message` unless it is settled already, and says which answer it has.
+   * `of_run`: the message is what the run started by `accept` came to.
+   */
+  settle(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply>;
+  /** What was settled last, newest first; at most `limit`. */
+  activity(limit: number): Promise<ActivityEntry[]>;
+  /** Drops what has been kept long enough (wire.md §5 rule 4). */
+  sweep(): Promise<void>;
+}
+
+export interface LedgerOptions {
+  /** UUID of this service worker instance. */
+  run: string;
+  now(): number;
+  bodies: AnswerBodies;
+  database?: string;
+}
+
+/** So many bytes of new answers call for a sweep before its time. */
+const SWEEP_AFTER_BYTES = 16 * 1024 * 1024;
+
+export function createLedger({ run, now, bodies, database: name = 'endue-ledger' }: LedgerOptions): Ledger {
+  const database = openLedgerDatabase(name);
+  const sweep = createLedgerSweep({ database, run, now, bodies });
+
+  /** The kept answer of an answered entry. */
+  async function keptAnswer({ answers }: Stores, key: string): Promise<LedgerReply> {
+    const message = await promisifyRequest<AnswerMessage | undefined>(answers.get(key));
+    return message ? { decision: 'answer', message } : { decision: 'expired' };
+  }
+
+  function settlement(
+    { input_hash, tool, started_at }: LedgerRequest,
+    { message, outcome, of_run }: SettledRequest,
+  ): Settlement {
+    return {
+      input_hash,
+      run,
+      of_run,
+      now: now(),
+      answer_bytes: answerBytes(message),
+      body_key: message.body_key,
+      activity: { at: started_at, tool, outcome, duration_ms: message.duration_ms },
+    };
+  }
+
+  /** An id whose run was cut off: nobody will ever know more of it. */
+  function recordCutOff({ entries, answers }: Stores, request: LedgerRequest): LedgerReply {
+    const { message, outcome } = errorAnswer('outcome_unknown');
+    const entry = end(settlement(request, { message, outcome, of_run: false }));
+    entries.put({ ...entry, key: request.key } satisfies Row);
+    answers.put(message, request.key);
+    return { decision: 'answer', message };
+  }
+
+  async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
+    const { key, input_hash } = request;
+    const acceptance = { input_hash, run, read_only, now: now() };
+    // Losing the start of a tool with effects to a power cut would let it run twice.
+    const durability = read_only ? 'relaxed' : 'strict';
+    const started: Row = { ...begin(acceptance), key };
+    const isNew = await database.attempt(durability, ({ entries }) => [entries.add(started)]);
+    if (isNew) return { decision: 'execute' };
+    return database.transact(durability, async (stores) => {
+      const accepted = accept(await readRow(stores, key), acceptance);
+      switch (accepted.decision) {
+        case 'execute':
+          stores.entries.put({ ...accepted.entry, key } satisfies Row);
+          return { decision: 'execute' };
+        case 'answer':
+          return keptAnswer(stores, key);
+        case 'cut_off':
+          return recordCutOff(stores, request);
+        default:
+          return { decision: accepted.decision };
+      }
+    });
+  }
+
+  async function settleRequest(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply> {
+    const { key } = request;
+    const { message, of_run } = settled;
+    const wanted = settlement(request, settled);
+    const ended: Row = { ...end(wanted), key };
+    // Of an id that runs here nothing else can be known than its start; of another one nothing at all.
+    const isFirst = await database.attempt('relaxed', ({ entries, answers }) => [
+      of_run ? entries.put(ended) : entries.add(ended),
+      answers.add(message, key),
+    ]);
+    const reply = isFirst
+      ? { decision: 'answer' as const, message }
+      : await settleKnown(request, settled, wanted);
+    if (reply.decision === 'answer' && reply.message === message) sweepAfter(wanted.answer_bytes);
+    return reply;
+  }
+
+  /** Something is known of the id already. */
+  function settleKnown(
+    request: LedgerRequest,
+    { message }: SettledRequest,
+    wanted: Settlement,
+  ): Promise<LedgerReply> {
+    const { key } = request;
+    return database.transact('relaxed', async (stores) => {
+      const found = settle(await readRow(stores, key), wanted);
+      switch (found.decision) {
+        case 'record':
+          stores.entries.put({ ...found.entry, key } satisfies Row);
+          stores.answers.put(message, key);
+          return { decision: 'answer', message };
+        case 'answer':
+          return keptAnswer(stores, key);
+        case 'cut_off':
+          return recordCutOff(stores, request);
+        default:
+          return { decision: found.decision };
+      }
+    });
+  }
+
+  let unswept_bytes = 0;
+
+  /** Large answers do not wait for the alarm; whoever is answered does not wait for the sweep. */
+  function sweepAfter(answer_bytes: number): void {
+    unswept_bytes += answer_bytes;
+    if (unswept_bytes < SWEEP_AFTER_BYTES) return;
+    unswept_bytes = 0;
+    sweep().catch(() => undefined);
+  }
+
+  function activity(limit: number): Promise<ActivityEntry[]> {
+    return database.transact('relaxed', async ({ entries }) => {
+      const found: ActivityEntry[] = [];
+      const request: IDBRequest<IDBCursorWithValue | null> = entries.index(BY_SINCE).openCursor(null, 'prev');
+      for (;;) {
+        const cursor = await promisifyRequest(request);
+        if (!cursor || found.length >= limit) return found;
+        const row = cursor.value as Row;
+        if (row.state !== 'running') found.push(row.activity);
+        cursor.continue();
+      }
+    });
+  }
+
+  return { accept: acceptRequest, settle: settleRequest, activity, sweep };
+}

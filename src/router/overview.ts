@@ -1,0 +1,35 @@
+/** What the popup shows beside the connection (ui.md, Popup): never the token. */
+import type { Overview } from '../platform/messages';
+import type { ActivityEntry } from '../settings/activity';
+import { enrollmentHost } from '../settings/enrollment';
+import type { Settings } from '../settings/settings-store';
+import type { LastPicture } from './last-picture';
+
+const ENTRIES_SHOWN = 5;
+
+export interface OverviewOptions {
+  settings: Pick<Settings, 'glance'>;
+  listActivity(limit: number): Promise<ActivityEntry[]>;
+  lastPicture: LastPicture;
+  version: string;
+}
+
+export async function overview(options: OverviewOptions): Promise<Overview> {
+  const [settings, activity, last_picture] = await Promise.all([
+    options.settings.glance(),
+    options.listActivity(ENTRIES_SHOWN),
+    options.lastPicture(),
+  ]);
+  const { enrollment, allow_user_enrollment, allow_pause, managed, paused, policy_problems } = settings;
+  return {
+    enrollment: enrollment && { source: enrollment.source, host: enrollmentHost(enrollment.endpoint) },
+    allow_user_enrollment,
+    allow_pause,
+    managed,
+    paused,
+    policy_problems: policy_problems.map(({ key, reason }) => ({ key, reason })),
+    version: options.version,
+    activity,
+    last_picture,
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * The two names under which the ledger knows a request: its id, and its command and input. Both are hashes
+ * over well-formed text, so that ids like `__proto__`, a lone surrogate or one of 100 kB are as good as any.
+ */
+import { canonicalJson, type JsonValue } from '../protocol/json';
+
+/** One text per command and input; equal exactly when both are equal as JSON values (wire.md §5 rule 4). */
+export function canonicalRequest(command: string | null, input: JsonValue): string {
+  return canonicalJson({ command, input });
+}
+
+/** The hash of what `canonicalRequest` gave, in hexadecimal. */
+export function inputHash(canonical: string): Promise<string> {
+  return sha256(canonical);
+}
+
+/** The ledger's key of an id. JSON escapes lone surrogates, which UTF-8 would make all the same. */
+export function idKey(id: string): Promise<string> {
+  return sha256(JSON.stringify(id));
+}
+
+const encoder = new TextEncoder();
+
+/** SHA-256 of a well-formed text, in hexadecimal. */
+export async function sha256(text: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

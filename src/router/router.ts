@@ -1,0 +1,82 @@
+/**
+ * What the service worker does for the other contexts: every message of `RouterMessages`, each to the part
+ * that knows. It decides nothing itself.
+ */
+import type { ConnectionState, RequestText, RouterMessages } from '../platform/messages';
+import type { Handlers } from '../platform/messaging';
+import type { ActivityEntry } from '../settings/activity';
+import { parseEnrollment } from '../settings/enrollment';
+import type { Settings } from '../settings/settings-store';
+import type { Dial } from './dial';
+import type { Dispatch } from './dispatch';
+import type { LastPicture } from './last-picture';
+import { overview } from './overview';
+
+export interface RouterOptions {
+  dispatch: Dispatch;
+  dial: Dial;
+  settings: Settings;
+  listActivity(limit: number): Promise<ActivityEntry[]>;
+  lastPicture: LastPicture;
+  /** Removes every picture; nobody is to see them after the enrollment is gone. */
+  clearPictures(): Promise<void>;
+  showConnection(connection: ConnectionState): Promise<void>;
+  ensureOffscreen(): Promise<void>;
+  /** The extension's version. */
+  version: string;
+}
+
+/** As many as are kept. */
+const ALL_ACTIVITY = 200;
+
+export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
+  const { dispatch, dial, settings } = options;
+  return {
+    'dial.prepare': () => dial.prepare(),
+    'dial.handshake_status': () => dial.handshakeStatus(),
+    async 'dial.token_stopped'({ enrollment_id }) {
+      await dial.tokenStopped(enrollment_id);
+      return {};
+    },
+    'request.run': ({ request, remaining_ms }) => dispatch.run(readRequest(request), remaining_ms),
+    async 'request.settle'({ request, code }) {
+      return { answer: await dispatch.settle(readRequest(request), code) };
+    },
+    async 'request.cancel'({ id }) {
+      dispatch.cancel(JSON.parse(id) as string);
+      return {};
+    },
+    async 'connection.changed'({ connection }) {
+      await options.showConnection(connection);
+      return {};
+    },
+    'overview.get': () => overview(options),
+    async 'enrollment.save'({ text }) {
+      const parsed = parseEnrollment(text);
+      if (!parsed.ok) return { saved: false, problem: parsed.problem };
+      return settings.saveEnrollment(parsed.enrollment);
+    },
+    async 'enrollment.forget'() {
+      await settings.forgetEnrollment();
+      await options.clearPictures().catch(() => undefined);
+      return {};
+    },
+    async 'pause.set'({ paused }) {
+      const { allow_pause } = await settings.glance();
+      if (allow_pause || !paused) await settings.setPaused(paused);
+      return {};
+    },
+    async 'activity.list'() {
+      return { activity: await options.listActivity(ALL_ACTIVITY) };
+    },
+    async 'offscreen.ensure'() {
+      await options.ensureOffscreen();
+      return {};
+    },
+  };
+}
+
+/** Written by the relay host of this very extension. */
+function readRequest(text: string): RequestText {
+  return JSON.parse(text) as RequestText;
+}

@@ -1,0 +1,20 @@
+/** An activity entry in words. Pure. */
+import type { ActivityEntry } from '../../settings/activity';
+import type { MessageKey, Texts } from '../i18n';
+
+export interface ToolWords {
+  text: string;
+  /** True for a tool we have no words for: then the text is what the platform asked for, character by character. */
+  verbatim: boolean;
+}
+
+export function toolInWords(tool: string, { known }: Texts): ToolWords {
+  // Message keys are read without regard to case; a name in another case is another name.
+  const words = /^[a-z_]+$/.test(tool) ? known(`tool_${tool}`) : null;
+  return words === null ? { text: tool, verbatim: true } : { text: words, verbatim: false };
+}
+
+export function outcomeInWords(outcome: ActivityEntry['outcome'], { t, known }: Texts): string {
+  const key: MessageKey = `outcome_${outcome}`;
+  return known(key) ?? t('outcome_internal_error');
+}

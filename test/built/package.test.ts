@@ -1,0 +1,70 @@
+/** What is in the built extension: nothing a page of Chrome would refuse, nothing nobody asked for. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import source from '../../manifest.json';
+
+const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+  .map((name) => join(dist, name))
+  .filter((path) => statSync(path).isFile());
+const scripts = files.filter((path) => path.endsWith('.js'));
+const pages = files.filter((path) => path.endsWith('.html'));
+const read = (path: string): string => readFileSync(path, 'utf8');
+const name = (path: string): string => relative(dist, path);
+const manifest = JSON.parse(read(join(dist, 'manifest.json'))) as Record<string, unknown>;
+
+describe('the built extension', () => {
+  it('has scripts and pages to look at', () => {
+    expect(scripts.length).toBeGreaterThan(2);
+    expect(pages.map(name)).toContain('src/offscreen.html');
+  });
+
+  it.each(scripts.map((path) => [name(path), path]))('%s makes no code from text', (_name, path) => {
+    const found = read(path).match(/\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(\s*["'`]|\brequire\s*\(/);
+    expect(found?.[0]).toBeUndefined();
+  });
+
+  it.each(pages.map((path) => [name(path), path]))(
+    '%s has no inline script and loads nothing from afar',
+    (_name, path) => {
+      const html = read(path);
+      for (const [, attributes = '', body = ''] of html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)) {
+        expect(attributes).toMatch(/\bsrc=/);
+        expect(body.trim()).toBe('');
+      }
+      expect(html).not.toMatch(/(?:src|href)=["']?(?:https?:)?\/\//);
+      expect(html).not.toMatch(/\son[a-z]+=/);
+    },
+  );
+
+  it('asks for the permissions of the source manifest and no others', () => {
+    expect(manifest.permissions).toEqual(source.permissions);
+    expect(manifest.host_permissions).toEqual(source.host_permissions);
+    expect(manifest.optional_permissions).toBeUndefined();
+  });
+
+  it('can be commanded by no page and no other extension', () => {
+    expect(manifest.externally_connectable).toBeUndefined();
+    expect(manifest.content_scripts).toBeUndefined();
+    expect(manifest.web_accessible_resources ?? []).toEqual([]);
+    for (const path of scripts) expect(read(path)).not.toMatch(/onMessageExternal|onConnectExternal/);
+  });
+
+  it('keeps the strict content security policy', () => {
+    expect(manifest.content_security_policy).toEqual(source.content_security_policy);
+    expect(JSON.stringify(manifest.content_security_policy)).not.toMatch(/unsafe|https?:/);
+  });
+
+  it('stays small: under 300 KB in all', () => {
+    const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
+    expect(size).toBeLessThan(300_000);
+  });
+
+  it('has every message in both languages', () => {
+    const keys = (language: string): string[] =>
+      Object.keys(JSON.parse(read(join(dist, '_locales', language, 'messages.json')))).sort();
+    expect(keys('ko')).toEqual(keys('en'));
+  });
+});

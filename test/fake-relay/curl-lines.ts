@@ -1,0 +1,33 @@
+/** The `curl` lines by which a person tries the stand-in; they need only `curl` and a POSIX shell. */
+
+/** All steps, from creating a device. */
+export function curlLines(origin: string): string {
+  return `1. Create a device. Paste the answer into the extension's popup: it finds the enrollment in it.
+
+answer=$(curl -s -X POST ${origin}/api/v1/stations/local/devices \\
+  -H 'Content-Type: application/json' -d '{"type":"actual","kind":"chrome","name":"my browser"}'); echo "$answer"
+device=$(echo "$answer" | sed -E 's/.*"id":"(res_[^"]+)".*/\\1/')
+
+${deviceLines(origin, '$device', 2)}`;
+}
+
+/** The steps with a device that is online. `device` is its resource id, or a shell variable that holds it. */
+export function deviceLines(origin: string, device: string, first = 1): string {
+  const resource = `${origin}/api/v1/resources/${device}`;
+  return `${first}. Send a command once the popup says online, and read its result.
+
+answer=$(curl -s -X POST ${resource}/commands \\
+  -H 'Content-Type: application/json' -d '{"command":"tab_list","input":{}}'); echo "$answer"
+command=$(echo "$answer" | sed -E 's/.*"id":"([^"]+)".*/\\1/')
+curl -s ${resource}/commands/$command
+
+   Or wait for the result in one call:
+
+curl -s -X POST ${resource}/commands \\
+  -H 'Content-Type: application/json' -d '{"command":"workspace_info","input":{},"wait":true}'
+
+${first + 1}. Fetch the screen to a file.
+
+curl -s -o screen.jpg "${resource}/screen?max_age_ms=1000" && ls -l screen.jpg
+`;
+}

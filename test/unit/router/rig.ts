@@ -1,0 +1,140 @@
+import 'fake-indexeddb/auto';
+import Ajv2020 from 'ajv/dist/2020';
+import { vi } from 'vitest';
+import { bodyKeys, putBody, removeBodies } from '../../../src/platform/answer-bodies';
+import type { AnswerMessage, RequestText } from '../../../src/platform/messages';
+import type { Outcome, Progress } from '../../../src/protocol/frames';
+import type { JsonValue } from '../../../src/protocol/json';
+import type { Validate } from '../../../src/protocol/validation';
+import { bodyKey } from '../../../src/router/body-key';
+import {
+  createDispatch,
+  type Dispatch,
+  type DispatchOptions,
+  type ToolSurroundings,
+} from '../../../src/router/dispatch';
+import { createLedger, type Ledger } from '../../../src/router/ledger-store';
+import type { ActivityEntry } from '../../../src/settings/activity';
+import { defineTool, type Tool, type ToolContext, type ToolResult } from '../../../src/tools/tool';
+import { FakeClock } from './fake-clock';
+
+export interface Started {
+  tool: string;
+  input: JsonValue;
+  context: ToolContext;
+  finish(result: ToolResult): void;
+  fail(thrown: unknown): void;
+}
+
+const TEXT_ONLY = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false };
+
+function compile(schema: object): Validate {
+  return new Ajv2020().compile(schema) as Validate;
+}
+
+/** Tools that wait until the test says what they come to: `write` has effects, `look` is read-only. */
+export function waitingTools(started: Started[]): Tool[] {
+  const waiting = (name: string, read_only: boolean): Tool =>
+    defineTool<{ text?: string }>({
+      name,
+      description: name,
+      input_schema: TEXT_ONLY,
+      class: 'observe',
+      read_only,
+      os_action: null,
+      requires_confirmation: false,
+      run: (input, context) =>
+        new Promise((finish, fail) => {
+          started.push({ tool: name, input: input as JsonValue, context, finish, fail });
+        }),
+    });
+  return [waiting('write', false), waiting('look', true)];
+}
+
+export interface Rig {
+  clock: FakeClock;
+  /** Every start of a tool, of all instances, in order. */
+  started: Started[];
+  /** Newest first. */
+  activity(): Promise<ActivityEntry[]>;
+  progress: { id: string; progress: Progress }[];
+  log: string[];
+  blocked: Set<string>;
+  database: string;
+  ledger(run: string): Ledger;
+  /** One instance of the service worker over the rig's durable state. */
+  worker(run: string, changes?: Partial<DispatchOptions>): Dispatch;
+}
+
+let rigs = 0;
+
+export function createRig(): Rig {
+  rigs += 1;
+  const clock = new FakeClock();
+  const rig: Rig = {
+    clock,
+    started: [],
+    activity: () => rig.ledger('looking').activity(100),
+    progress: [],
+    log: [],
+    blocked: new Set(),
+    database: `ledger-${rigs}`,
+    ledger: (run) =>
+      createLedger({ run, now: clock.now, bodies: { bodyKeys, removeBodies }, database: rig.database }),
+    worker: (run, changes = {}) => {
+      const tools = waitingTools(rig.started);
+      return createDispatch({
+        ledger: rig.ledger(run),
+        findTool: (name) => tools.find((tool) => tool.name === name),
+        validators: Object.fromEntries(tools.map((tool) => [tool.name, compile(tool.input_schema)])),
+        policy: async () => ({ managed: false, blocked_tools: rig.blocked }),
+        surroundings: async () => ({}) as ToolSurroundings,
+        bodies: { newKey: () => bodyKey(clock.now(), crypto.randomUUID()), putBody, removeBodies },
+        progress: (id, progress) => rig.progress.push({ id, progress }),
+        now: clock.now,
+        setTimer: clock.setTimer,
+        log: (line) => rig.log.push(line),
+        ...changes,
+      });
+    },
+  };
+  return rig;
+}
+
+export function request(id: string, command = 'write', input: JsonValue = {}): RequestText {
+  return { id, command, input, malformed: null };
+}
+
+export function outcomeOf(answer: AnswerMessage): Outcome {
+  return JSON.parse(answer.outcome) as Outcome;
+}
+
+/** The answer's code, or `ok`. */
+export function codeOf(answer: AnswerMessage): string {
+  const outcome = outcomeOf(answer);
+  return outcome.status === 'ok' ? 'ok' : outcome.error_code;
+}
+
+/** Runs a request to its answer, asking again as the relay host does. */
+export async function answerFor(
+  worker: Dispatch,
+  asked: RequestText,
+  remaining_ms = 60_000,
+): Promise<AnswerMessage> {
+  for (;;) {
+    const reply = await worker.run(asked, remaining_ms);
+    if (!reply.running) return reply.answer;
+  }
+}
+
+/** Waits until `count` tools have started in all. */
+export function startsOf(rig: Rig, count: number): Promise<Started> {
+  return vi.waitFor(
+    () => {
+      const last = rig.started[count - 1];
+      if (!last) throw new Error(`only ${rig.started.length} of ${count} tools started`);
+      return last;
+    },
+    { timeout: 10_000, interval: 1 },
+  );
+}

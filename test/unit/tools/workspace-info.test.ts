@@ -1,0 +1,78 @@
+import 'fake-indexeddb/auto';
+import { describe, expect, test } from 'vitest';
+import { utf8Length } from '../../../src/protocol/json';
+import { WORKSPACE_INFO_BYTES } from '../../../src/protocol/limits';
+import { TOOLS } from '../../../src/tools/registry';
+import { Rig } from './context';
+
+describe('tools.md, workspace_info', () => {
+  test('exactly the shape of the contract', async () => {
+    const rig = new Rig();
+    rig.chrome.openWindow(['https://secret.test/', 'https://b.test/']);
+    rig.chrome.openWindow(['https://c.test/'], 'popup');
+    const { output, attachments } = await rig.call('workspace_info');
+    const { limits, ...rest } = output;
+    expect(rest).toEqual({
+      agent: { name: 'endue-chrome-agent', version: '1.2.3' },
+      browser: { name: 'Chrome', version: '150.0.1.2' },
+      os: 'linux',
+      arch: 'x86_64',
+      locale: 'ko-KR',
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      screen: { width: 1920, height: 1080, scale: 2 },
+      tabs: { windows: 2, tabs: 3 },
+      storages: [],
+      policy: { managed: false, blocked_tools: [] },
+    });
+    expect(limits).toMatchObject({
+      max_frame_bytes: 8 * 1024 * 1024,
+      concurrency: 4,
+      captures_per_second: 2,
+    });
+    expect(attachments).toBeUndefined();
+    expect(JSON.stringify(output)).not.toContain('secret');
+  });
+
+  test('a screen nobody could be asked about is null', async () => {
+    const rig = new Rig();
+    rig.context = { ...rig.context, screen: async () => null };
+    expect((await rig.call('workspace_info')).output.screen).toBeNull();
+  });
+
+  test('says what the policy blocks, and is at most 64 KiB even when that is all', async () => {
+    const rig = new Rig();
+    const names = TOOLS.map(({ name }) => name);
+    rig.context = { ...rig.context, policy: { managed: true, blocked_tools: new Set(names) } };
+    const { output } = await rig.call('workspace_info');
+    expect(output.policy).toEqual({ managed: true, blocked_tools: [...names].sort() });
+    expect(utf8Length(JSON.stringify(output))).toBeLessThanOrEqual(WORKSPACE_INFO_BYTES);
+  });
+
+  test('asks the browser once, and the screen at the same time', async () => {
+    const rig = new Rig();
+    const order: string[] = [];
+    const { browser } = rig.context;
+    const getAll = browser.windows.getAll;
+    rig.context = {
+      ...rig.context,
+      browser: {
+        ...browser,
+        windows: {
+          ...browser.windows,
+          getAll: async (info) => {
+            order.push('windows asked');
+            const all = await getAll(info);
+            order.push('windows answered');
+            return all;
+          },
+        },
+      },
+      screen: async () => {
+        order.push('screen asked');
+        return null;
+      },
+    };
+    await rig.call('workspace_info');
+    expect(order).toEqual(['windows asked', 'screen asked', 'windows answered']);
+  });
+});
