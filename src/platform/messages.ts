@@ -6,6 +6,9 @@
 import type { Progress, ReadyFrame } from '../protocol/frames';
 import type { ActivityEntry } from '../settings/activity';
 import type { EnrollmentProblem } from '../settings/enrollment';
+import type { StoragePermission } from '../storage/attachments';
+import type { StorageFacts } from '../storage/engine';
+import type { RootKind } from '../storage/ports';
 
 /** What a person sees of the connection (ui.md, States). Times are epoch milliseconds. */
 export type ConnectionState =
@@ -121,6 +124,29 @@ export interface RelayMessages {
   'relay.diagnostics': { in: Record<never, never>; out: { diagnostics: RelayDiagnostics } };
 }
 
+/** An attached Storage with what is durable of it. */
+export interface StorageOverview extends StorageFacts {
+  storage_id: string;
+  name: string;
+  backing: RootKind;
+  permission: StoragePermission;
+  /** Declared by an administrator: no person can detach it. */
+  managed: boolean;
+}
+
+/** Handled by the storage host in the offscreen document. */
+export interface StorageMessages {
+  /** For the Storages page and `workspace_info`. */
+  'storages.list': { in: Record<never, never>; out: { storages: StorageOverview[] } };
+  /** A page attached, repaired or detached something. */
+  'storages.changed': { in: Record<never, never>; out: Record<never, never> };
+  /**
+   * Lets go of every folder handle, which a page must have before it asks Chrome to keep a grant (chrome-facts.md).
+   * False while a job runs.
+   */
+  'storages.release': { in: Record<never, never>; out: { released: boolean } };
+}
+
 /** Counters for a person who looks for a fault; no token, no content. */
 export interface RelayDiagnostics {
   dropped_frames: Record<string, number>;
@@ -131,7 +157,7 @@ export interface RelayDiagnostics {
   kept_answers: number;
 }
 
-export type MessageMap = RouterMessages & RelayMessages;
+export type MessageMap = RouterMessages & RelayMessages & StorageMessages;
 export type MessageType = keyof MessageMap;
 
 /** The name of the port on which the offscreen document tells a page every connection state. */

@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   tools: ['settings', 'storage', 'protocol'],
   router: ['tools', 'settings', 'storage', 'protocol'],
   relay: ['protocol'],
-  ui: ['settings', 'protocol'],
+  ui: ['settings', 'storage', 'protocol'],
   platform: ['protocol'],
 };
 
@@ -61,4 +61,3 @@ describe('the house', () => {
     expect(upward.map(({ from, specifier }) => `${from} → ${specifier}`)).toEqual([]);
   });
 });
-
