@@ -4,7 +4,13 @@
  */
 import type { ConnectionState, IdleState } from '../platform/messages';
 import { type Enrollment, enrollmentHost } from './enrollment';
-import { type ManagedPolicy, NO_POLICY, type PolicyProblem, type PolicyReading } from './managed-policy';
+import {
+  type ManagedPolicy,
+  type ManagedStorage,
+  NO_POLICY,
+  type PolicyProblem,
+  type PolicyReading,
+} from './managed-policy';
 
 /** What this browser has stored by itself. */
 export interface StoredSettings {
@@ -32,6 +38,12 @@ export interface EffectiveSettings {
   managed: boolean;
   allow_user_enrollment: boolean;
   allow_pause: boolean;
+  /** False: only Storages inside the browser; folders that a person attached are unavailable. */
+  allow_local_folders: boolean;
+  /** Storages that exist without a person. */
+  storages: readonly ManagedStorage[];
+  /** False while the policy is not known yet: then the defaults are shown, and nothing may be opened by them. */
+  policy_known: boolean;
   /** False where policy does not allow a pause. */
   paused: boolean;
   policy: ManagedPolicy;
@@ -64,6 +76,9 @@ export function effectiveSettings({ managed, stored, digestOf }: SettingsSources
     managed: managed?.managed ?? false,
     allow_user_enrollment: policy.allow_user_enrollment,
     allow_pause: policy.allow_pause,
+    allow_local_folders: policy.allow_local_folders,
+    storages: policy.storages,
+    policy_known: managed !== null,
     paused,
     policy,
     policy_problems: managed?.problems ?? [],

@@ -87,6 +87,19 @@ describe('policy.md: what holds', () => {
     });
   });
 
+  it("storages and allow_local_folders are the policy's, and nobody takes an unknown policy for an absent one", () => {
+    const declared = { storage_id: 's1', name: 'Work', backing: 'browser' };
+    expect(settings({ storages: [declared], allow_local_folders: false })).toMatchObject({
+      storages: [declared],
+      allow_local_folders: false,
+      policy_known: true,
+    });
+    const defaults = { storages: [], allow_local_folders: true };
+    expect(settings({})).toMatchObject({ ...defaults, policy_known: true });
+    expect(settings(null)).toMatchObject({ ...defaults, policy_known: false });
+    expect(settings({ storages: 5, allow_local_folders: 'no' })).toMatchObject(defaults);
+  });
+
   it('ignored keys are told', () => {
     expect(settings({ allow_pause: 'no' }).policy_problems).toEqual([
       { key: 'allow_pause', reason: 'policy_reason_not_yes_or_no' },

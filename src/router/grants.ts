@@ -1,0 +1,95 @@
+/**
+ * What Chrome does not tell of a folder's grant: whether it is kept (chrome-facts.md, File System Access). A grant that
+ * still holds while no page of the extension is open is kept; every other is forgotten by then. So this looks when no page
+ * is open, and can send the pages away for a moment in order to look. Pure; the ports reach tabs and the database.
+ */
+import type { Attachment } from '../storage/attachments';
+
+export interface OwnTab {
+  id: number;
+  url: string;
+}
+
+export interface GrantPorts {
+  listStorages(): Promise<Attachment[]>;
+  noteKept(storage_id: string, kept: boolean): Promise<void>;
+  /** The tabs that show a page of the extension. */
+  ownTabs(): Promise<OwnTab[]>;
+  /** Rejects when the tab is gone. */
+  goTo(tab: OwnTab): Promise<void>;
+  /** Everybody else lets go of the folders' handles; false while a job needs one. */
+  release(): Promise<boolean>;
+  /** Which tabs must be brought back; outlives the service worker. */
+  remember(tabs: OwnTab[]): Promise<void>;
+  recall(): Promise<OwnTab[]>;
+  wait(ms: number): Promise<void>;
+}
+
+export interface Grants {
+  /** Notes what is found to be kept. */
+  look(): Promise<void>;
+  /** Sends the pages away and brings them back; `visit` is where the asking page wants to be then. */
+  leave(visit: OwnTab): Promise<boolean>;
+  /** Brings back pages that were sent away by a worker that died meanwhile. */
+  bringBack(): Promise<void>;
+}
+
+export const AWAY = 'about:blank';
+/** Chrome forgets grants just after the last page has left, not in the same moment. */
+export const GRANTS_SETTLE_MS = 300;
+const POLL_MS = 50;
+const PATIENCE_MS = 3_000;
+
+export function createGrants(ports: GrantPorts): Grants {
+  const areAllGone = async (): Promise<boolean> => (await ports.ownTabs()).length === 0;
+
+  async function unproven(): Promise<string[]> {
+    const storages = await ports.listStorages();
+    return storages
+      .filter(({ permission }) => permission === 'this_session')
+      .map(({ storage_id }) => storage_id);
+  }
+
+  async function look(): Promise<void> {
+    if ((await unproven()).length === 0 || !(await areAllGone())) return;
+    await ports.wait(GRANTS_SETTLE_MS);
+    const kept = await unproven();
+    // A page that came meanwhile may have been granted anew.
+    if (!(await areAllGone())) return;
+    await Promise.all(kept.map((storage_id) => ports.noteKept(storage_id, true)));
+  }
+
+  async function bringBack(): Promise<void> {
+    const tabs = await ports.recall();
+    if (tabs.length === 0) return;
+    await ports.remember([]);
+    await Promise.all(tabs.map((tab) => ports.goTo(tab).catch(() => undefined)));
+  }
+
+  async function leaveAndReturn(tabs: OwnTab[]): Promise<void> {
+    try {
+      await Promise.all(tabs.map(({ id }) => ports.goTo({ id, url: AWAY }).catch(() => undefined)));
+      for (let waited = 0; waited < PATIENCE_MS && !(await areAllGone()); waited += POLL_MS) {
+        await ports.wait(POLL_MS);
+      }
+      await look();
+      // Also without anything to prove: what is not kept must be forgotten before anybody asks again.
+      await ports.wait(GRANTS_SETTLE_MS);
+    } finally {
+      await bringBack();
+    }
+  }
+
+  return {
+    look,
+    bringBack,
+    async leave(visit) {
+      if (!(await ports.release())) return false;
+      const others = (await ports.ownTabs()).filter(({ id }) => id !== visit.id);
+      const tabs = [...others, visit];
+      await ports.remember(tabs);
+      leaveAndReturn(tabs).catch(() => console.error('pages could not be brought back'));
+      return true;
+    },
+  };
+}
