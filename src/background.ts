@@ -15,6 +15,7 @@ import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
 import { createScreenFacts } from './platform/screen-facts';
 import { bodyKey } from './router/body-key';
+import { cancelHandedOver, createStorageService, storageHost } from './platform/storage-jobs';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
 import { createHandshakeStatus } from './router/handshake-status';
@@ -66,6 +67,7 @@ const screen = createScreenFacts(monotonic);
 const dispatch = createDispatch({
   ledger,
   findTool,
+const storage = createStorageService();
   validators,
   policy,
   surroundings: async () => ({
@@ -80,11 +82,13 @@ const dispatch = createDispatch({
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
+    storage,
   },
   now,
   setTimer,
   log: (line) => console.error(line),
 });
+  handover: { host: storageHost, cancel: cancelHandedOver },
 
 const dial = createDial({
   settings,

@@ -1,13 +1,15 @@
-/** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
+/** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
 import { readBody } from './platform/answer-bodies';
 import { browser } from './platform/browser';
-import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
+import { CONNECTION_PORT, type RelayMessages, type StorageMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
 import { base64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
 import { createBrowserSocket } from './relay/socket';
+import { StorageHost, type WorkerLine } from './relay/storage-host';
+import type { FromWorker } from './storage/worker-messages';
 
 const clock: Clock = {
   wall: () => Date.now(),
@@ -31,6 +33,28 @@ const host = new RelayHost({
   network: navigator.onLine,
 });
 
+const storages = new StorageHost({
+  id: crypto.randomUUID(),
+  spawn: spawnStorageWorker,
+  endpoint: () => host.endpoint,
+  progress: (id, progress) => host.progress(id, progress),
+  clock,
+});
+
+function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => void): WorkerLine {
+  const worker = new Worker(new URL('./storage-worker.ts', import.meta.url), { type: 'module' });
+  let heardOf = false;
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    heardOf = true;
+    heard(data);
+  };
+  // An error in a worker that runs ends only what failed; one that never spoke could not be loaded.
+  worker.onerror = () => {
+    if (!heardOf) failed();
+  };
+  return { post: (message) => worker.postMessage(message), end: () => worker.terminate() };
+}
+
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();
@@ -49,6 +73,21 @@ serve<RelayMessages>({
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 
+serve<StorageMessages>({
+  'storages.list': async () => ({ storages: await storages.list() }),
+  'storages.changed': async () => {
+    storages.changed();
+    return {};
+  },
+  'storages.release': async () => ({ released: storages.release() }),
+  'storages.host': async () => ({ host: storages.id }),
+  'storages.job': (message) => storages.run(message),
+  'storages.cancel': async ({ key, code }) => {
+    storages.cancel(key, code);
+    return {};
+  },
+});
+
 browser.runtime.onConnect.addListener((port) => {
   if (port.name !== CONNECTION_PORT || !port.sender || !isFromOwnContext(port.sender)) return;
   const stop = host.onConnection((connection) => port.postMessage(connection));
@@ -59,3 +98,4 @@ addEventListener('online', () => host.networkChanged(true));
 addEventListener('offline', () => host.networkChanged(false));
 
 host.start();
+storages.start();

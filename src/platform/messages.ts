@@ -6,9 +6,7 @@
 import type { Progress, ReadyFrame } from '../protocol/frames';
 import type { ActivityEntry } from '../settings/activity';
 import type { EnrollmentProblem } from '../settings/enrollment';
-import type { StoragePermission } from '../storage/attachments';
-import type { StorageFacts } from '../storage/engine';
-import type { RootKind } from '../storage/ports';
+import type { JobOutcome, KnownStorage } from '../storage/worker-messages';
 
 /** What a person sees of the connection (ui.md, States). Times are epoch milliseconds. */
 export type ConnectionState =
@@ -125,19 +123,31 @@ export interface RelayMessages {
 }
 
 /** An attached Storage with what is durable of it. */
-export interface StorageOverview extends StorageFacts {
-  storage_id: string;
-  name: string;
-  backing: RootKind;
-  permission: StoragePermission;
-  /** Declared by an administrator: no person can detach it. */
-  managed: boolean;
+export type StorageOverview = KnownStorage;
+
+/** A job for the storage worker. */
+export interface StorageJobMessage {
+  /**
+   * Which offscreen document it was handed to first: only that one can know it. Null for a job that may run again, so that
+   * any will do.
+   */
+  host: string | null;
+  /** One per job: the same key joins the same job. */
+  key: string;
+  /** JSON text of a `StorageJob`. */
+  job: string;
+  /** False: only a job that is known is joined. */
+  begin: boolean;
+  remaining_ms: number;
 }
 
 /** Handled by the storage host in the offscreen document. */
 export interface StorageMessages {
-  /** For the Storages page and `workspace_info`. */
-  'storages.list': { in: Record<never, never>; out: { storages: StorageOverview[] } };
+/** `unknown`: it was cut off with the document that had it, or its outcome is no longer kept. */
+export type JobReply = { state: 'running' } | { state: 'done'; outcome: JobOutcome } | { state: 'unknown' };
+
+  /** For the Storages page and `workspace_info`. Null when the worker does not answer in time. */
+  'storages.list': { in: Record<never, never>; out: { storages: StorageOverview[] | null } };
   /** A page attached, repaired or detached something. */
   'storages.changed': { in: Record<never, never>; out: Record<never, never> };
   /**
@@ -147,6 +157,23 @@ export interface StorageMessages {
   'storages.release': { in: Record<never, never>; out: { released: boolean } };
 }
 
+  /** UUID of this offscreen document. */
+  'storages.host': { in: Record<never, never>; out: { host: string } };
+  /** Starts or joins a job. Answers `running` after a while, to be asked again. */
+  'storages.job': { in: StorageJobMessage; out: JobReply };
+  /** Asks a job to stop at its next safe point. */
+  'storages.cancel': { in: { key: string; code: 'cancelled' | 'timeout' }; out: Record<never, never> };
+}
+
+/** Handled by the service worker beside the router's: Chrome's grants for folders (chrome-facts.md). */
+export interface GrantMessages {
+  /**
+   * Every page of the extension leaves and comes back, `tab` at `url`: Chrome then forgets each grant that is not kept,
+   * and what remains is known to be kept. False, and nobody leaves, while a job needs a folder.
+   */
+  'grants.leave': { in: { tab: number; url: string }; out: { leaving: boolean } };
+  /** A page changed a Storage: the badge follows. */
+  'grants.look': { in: Record<never, never>; out: Record<never, never> };
 /** Counters for a person who looks for a fault; no token, no content. */
 export interface RelayDiagnostics {
   dropped_frames: Record<string, number>;
@@ -157,7 +184,7 @@ export interface RelayDiagnostics {
   kept_answers: number;
 }
 
-export type MessageMap = RouterMessages & RelayMessages & StorageMessages;
+export type MessageMap = RouterMessages & RelayMessages & StorageMessages & GrantMessages;
 export type MessageType = keyof MessageMap;
 
 /** The name of the port on which the offscreen document tells a page every connection state. */

@@ -135,6 +135,11 @@ export class RelayHost {
     return () => this.#listeners.delete(listener);
   }
 
+  /** The address of the socket's relay, as far as there is an enrollment: a job's token may go to its origin only. */
+  get endpoint(): string | null {
+    return this.#connection.dial?.endpoint ?? null;
+  }
+
   progress(id: string, progress: Progress): void {
     this.#desk.progress(id, progress);
   }

@@ -11,7 +11,7 @@ import type { JsonObject } from '../protocol/json';
 import type { SetTimer } from '../tools/timing';
 import type { Attachment, Tool, ToolContext, ToolPolicy, ToolResult } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
-import { type GateRules, gate } from './gate';
+import { type GateRules, gate, type Passed } from './gate';
 import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
 import { canonicalRequest, idKey, inputHash } from './request-hash';
 
@@ -24,7 +24,7 @@ const TOOL_NAME_SHOWN = 64;
 /** What a tool gets beside the request's own id, signal, deadline, progress and policy. */
 export type ToolSurroundings = Omit<
   ToolContext,
-  'request_id' | 'signal' | 'deadline' | 'now' | 'progress' | 'policy'
+  'request_id' | 'signal' | 'deadline' | 'now' | 'progress' | 'policy' | 'host'
 >;
 
 export interface DispatchOptions {
@@ -40,6 +40,13 @@ export interface DispatchOptions {
     removeBodies(keys: string[]): Promise<void>;
   };
   progress(id: string, progress: Progress): void;
+  /** Where the work of resumable tools is done, which outlives this instance. */
+  handover: {
+    /** UUID of the offscreen document that is there now. */
+    host(): Promise<string>;
+    /** Asks a job to stop that an earlier instance may have handed over. */
+    cancel(id: string, code: 'cancelled' | 'timeout'): void;
+  };
   /** Epoch milliseconds. */
   now(): number;
   setTimer: SetTimer;
@@ -65,6 +72,8 @@ interface Flight {
   deadline: number;
   /** Aborted with the `AgentError` the request is to be settled with. */
   abort: AbortController;
+  /** Aborted when no more time is left, also after a cancel: only that ends the wait for work that was handed over. */
+  overdue: AbortController;
   /** Kept in memory after its answer, because the ledger could not be written. */
   stays: boolean;
   answer: Promise<AnswerMessage>;
@@ -81,7 +90,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   /** Starts to work on a request. Known from here on, before anything is waited for. */
-  function take(request: RequestText, canonical: string, remaining_ms: number, ended?: AgentError): Flight {
+  function take(
+    request: RequestText,
+    canonical: string,
+    remaining_ms: number,
+    ended?: 'cancelled' | 'timeout',
+  ): Flight {
     const { id } = request;
     const started_at = now();
     const flight: Flight = {
@@ -90,11 +104,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       started_at,
       deadline: started_at + remaining_ms,
       abort: new AbortController(),
+      overdue: new AbortController(),
       stays: false,
       answer: Promise.resolve().then(() => fly(flight)),
     };
-    if (ended) flight.abort.abort(ended);
-    const stopDeadline = after(remaining_ms, () => flight.abort.abort(new AgentError('timeout')));
+    if (ended) stop(flight, ended);
+    const stopDeadline = after(remaining_ms, () => stop(flight, 'timeout'));
     flights.set(id, [...(flights.get(id) ?? []), flight]);
     const land = () => {
       stopDeadline();
@@ -107,16 +122,26 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return flight;
   }
 
+  function stop({ abort, overdue }: Flight, code: 'cancelled' | 'timeout'): void {
+    if (code === 'timeout') overdue.abort();
+    abort.abort(new AgentError(code));
+  }
+
   async function fly(flight: Flight): Promise<AnswerMessage> {
-    const { request, abort } = flight;
+    const { request, abort, overdue } = flight;
     const [known, rules] = await Promise.all([ledgerRequest(flight), gateRules()]);
-    if (abort.signal.aborted) return settle(flight, known, abortAnswer(flight), false);
+    // A cancelled job may have been handed over by another instance: then its own end is the answer.
+    const mayRun = known.host !== null && !overdue.signal.aborted;
+    if (abort.signal.aborted && !mayRun) return settle(flight, known, abortAnswer(flight), false);
     const passed = rules ? gate(request, rules) : REFUSED_WITHOUT_RULES;
     if (!passed.pass) {
       const { code, message } = passed.refusal;
       return settle(flight, known, errorAnswer(code, message, elapsed(flight)), false);
     }
-    const { tool, input } = passed;
+    const { tool } = passed;
+    if (tool.resumable && known.host === null) {
+      return settle(flight, known, errorAnswer('internal_error'), false);
+    }
     let reply: LedgerReply;
     try {
       reply = await ledger.accept(known, tool.read_only);
@@ -125,11 +150,22 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       return answerUnrecorded(flight, errorAnswer('internal_error'), thrown);
     }
     if (reply.decision === 'execute') {
-      return settle(flight, known, await execute(flight, tool, input, passed.policy), true);
+      return settle(flight, known, await execute(flight, known, passed), true);
     }
     // It runs under this instance, yet nobody here knows of it: its settlement must have failed.
     if (reply.decision === 'join') return settle(flight, known, errorAnswer('outcome_unknown'), true);
     return answerIn(reply);
+  }
+
+  async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
+    const tool = request.command ?? '';
+    const isResumable = options.findTool(tool)?.resumable === true;
+    const [key, input_hash, host] = await Promise.all([
+      idKey(request.id),
+      inputHash(canonical),
+      isResumable ? options.handover.host().catch(() => null) : null,
+    ]);
+    return { key, input_hash, tool: tool.slice(0, TOOL_NAME_SHOWN), started_at, host };
   }
 
   /** Null when the policy cannot be read: then nothing is allowed. */
@@ -142,22 +178,33 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
   }
 
-  /** What the tool came to, or the abort when that came first; its late outcome is lost then. */
-  async function execute(flight: Flight, tool: Tool, input: JsonObject, policy: ToolPolicy): Promise<Answer> {
-    const { signal } = flight.abort;
+  /**
+   * What the tool came to, or the abort when that came first; its late outcome is lost then. A resumable tool that was
+   * cancelled is waited for: its work ends at a safe point, and may have been published before.
+   */
+  async function execute(
+    flight: Flight,
+    { host }: LedgerRequest,
+    { tool, input, policy }: Extract<Passed, { pass: true }>,
+  ): Promise<Answer> {
+    if (flight.abort.signal.aborted && !tool.resumable) return abortAnswer(flight);
+    const { signal } = tool.resumable ? flight.overdue : flight.abort;
     if (signal.aborted) return abortAnswer(flight);
     const aborted = new Promise<'aborted'>((resolve) => {
       signal.addEventListener('abort', () => resolve('aborted'), { once: true });
     });
-    const outcome = runTool(flight, tool, input, policy);
+    const outcome = runTool(flight, { tool, input, policy, host });
     const first = await Promise.race([outcome, aborted]);
     if (first !== 'aborted') return first;
     outcome.then((late) => dropBody(late.message));
-    return abortAnswer(flight);
+    return tool.resumable ? errorAnswer('timeout', undefined, elapsed(flight)) : abortAnswer(flight);
   }
 
   /** Never rejects: whatever a tool throws is an answer. */
-  async function runTool(flight: Flight, tool: Tool, input: JsonObject, policy: ToolPolicy): Promise<Answer> {
+  async function runTool(
+    flight: Flight,
+    { tool, input, policy, host }: { tool: Tool; input: JsonObject; policy: ToolPolicy; host: string | null },
+  ): Promise<Answer> {
     const { request, abort, deadline } = flight;
     let over = false;
     try {
@@ -168,6 +215,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         deadline,
         now,
         policy,
+        host,
         progress: (progress) => {
           if (!over && !abort.signal.aborted) options.progress(request.id, progress);
         },
@@ -266,20 +314,18 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       const canonical = canonicalRequest(request.command, request.input);
       const flight = findFlight(request.id, canonical);
       if (flight) {
-        flight.abort.abort(new AgentError(code));
+        stop(flight, code);
         return flight.answer;
       }
-      return take(request, canonical, 0, new AgentError(code)).answer;
+      options.handover.cancel(request.id, code);
+      return take(request, canonical, 0, code).answer;
     },
     cancel(id) {
-      for (const flight of flights.get(id) ?? []) flight.abort.abort(new AgentError('cancelled'));
+      const known = flights.get(id) ?? [];
+      for (const flight of known) stop(flight, 'cancelled');
+      if (known.length === 0) options.handover.cancel(id, 'cancelled');
     },
   };
-}
-
-async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
-  const [key, input_hash] = await Promise.all([idKey(request.id), inputHash(canonical)]);
-  return { key, input_hash, tool: (request.command ?? '').slice(0, TOOL_NAME_SHOWN), started_at };
 }
 
 /** The answer a step of the ledger leads to, when it leads to one. */

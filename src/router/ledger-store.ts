@@ -19,6 +19,8 @@ export interface LedgerRequest {
   tool: string;
   /** Epoch milliseconds. */
   started_at: number;
+  /** The offscreen document that is there now, when the tool's work is handed to it; else null. */
+  host: string | null;
 }
 
 export interface SettledRequest {
@@ -35,7 +37,8 @@ export type LedgerReply =
 export interface Ledger {
   /**
    * Writes that the tool starts (`execute`), or says why it must not. A run that was cut off begins again
-   * when the tool is `read_only`; otherwise it is settled here, as `outcome_unknown`.
+   * when the tool is `read_only`, or joins its work when that was handed to the document that is there now; otherwise
+   * it is settled here, as `outcome_unknown`.
    */
   accept(request: LedgerRequest, read_only: boolean): Promise<LedgerReply>;
   /**
@@ -71,13 +74,14 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
   }
 
   function settlement(
-    { input_hash, tool, started_at }: LedgerRequest,
+    { input_hash, tool, started_at, host }: LedgerRequest,
     { message, outcome, of_run }: SettledRequest,
   ): Settlement {
     return {
       input_hash,
       run,
       of_run,
+      host,
       now: now(),
       answer_bytes: answerBytes(message),
       body_key: message.body_key,
@@ -95,8 +99,8 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
   }
 
   async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
-    const { key, input_hash } = request;
-    const acceptance = { input_hash, run, read_only, now: now() };
+    const { key, input_hash, host } = request;
+    const acceptance = { input_hash, run, read_only, host, now: now() };
     // Losing the start of a tool with effects to a power cut would let it run twice.
     const durability = read_only ? 'relaxed' : 'strict';
     const started: Row = { ...begin(acceptance), key };

@@ -19,6 +19,8 @@ export interface RunningEntry extends Known {
   run: string;
   /** What the tool was when it started: an update of the extension in between does not make it harmless. */
   read_only: boolean;
+  /** The offscreen document that the work was handed to, which may outlive this instance; null: it was not. */
+  host: string | null;
 }
 
 interface Ended extends Known {
@@ -50,12 +52,17 @@ export interface Acceptance {
   run: string;
   /** Whether the tool may run again when its run was cut off. */
   read_only: boolean;
+  /** The offscreen document that is there now, for a tool whose work is handed to it. */
+  host: string | null;
   now: number;
 }
 
 /** `entry` is to be written for `execute`; for the others it is what the ledger holds. */
 export type Accepted =
-  /** Never seen, or a cut-off run of a read-only tool: run it, once `entry` is written. */
+  /**
+   * Never seen, a cut-off run of a read-only tool, or one whose work goes on where it was handed to: run it, once
+   * `entry` is written.
+   */
   | { decision: 'execute'; entry: RunningEntry }
   /** This very instance is running it. */
   | { decision: 'join'; entry: RunningEntry }
@@ -67,8 +74,8 @@ export type Accepted =
   | { decision: 'cut_off'; entry: RunningEntry };
 
 /** The entry of a run that starts now. */
-export function begin({ input_hash, run, read_only, now }: Acceptance): RunningEntry {
-  return { state: 'running', input_hash, run, read_only, since: now };
+export function begin({ input_hash, run, read_only, host, now }: Acceptance): RunningEntry {
+  return { state: 'running', input_hash, run, read_only, host, since: now };
 }
 
 /** What a request that would run its tool comes to. */
@@ -82,10 +89,15 @@ export function accept(entry: LedgerEntry | undefined, request: Acceptance): Acc
       return { decision: 'expired', entry };
     case 'running':
       if (entry.run === request.run) return { decision: 'join', entry };
-      return entry.read_only && request.read_only
+      return (entry.read_only && request.read_only) || isStillHeld(entry, request.host)
         ? { decision: 'execute', entry: begin(request) }
         : { decision: 'cut_off', entry };
   }
+}
+
+/** Whether the work was handed to the very document that is there now: it knows the job, or knows that it never came. */
+function isStillHeld(entry: RunningEntry, host: string | null): boolean {
+  return host !== null && entry.host === host;
 }
 
 export interface Settlement {
@@ -94,6 +106,8 @@ export interface Settlement {
   run: string;
   /** True for what the run itself came to; false for a refusal, or an end set from outside the run. */
   of_run: boolean;
+  /** As in `Acceptance`. */
+  host: string | null;
   now: number;
   answer_bytes: number;
   body_key: string | null;
@@ -124,7 +138,10 @@ export function settle(entry: LedgerEntry | undefined, settlement: Settlement): 
     case 'expired':
       return { decision: 'expired', entry };
     case 'running':
-      return settlement.of_run || entry.run === settlement.run || entry.read_only
+      return settlement.of_run ||
+        entry.run === settlement.run ||
+        entry.read_only ||
+        isStillHeld(entry, settlement.host)
         ? record()
         : { decision: 'cut_off', entry };
   }

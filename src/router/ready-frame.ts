@@ -11,7 +11,13 @@ const CAPABILITIES = [
   'blob_upload',
 ];
 
+/** Announced while a Storage can be attached: that is, unless policy shuts the tool (wire.md §3). */
+const STORAGE_CAPABILITY = 'workspace_storage_path_v1';
+
 export function readyFrame(facts: AgentFacts, tools: string[], session_epoch: string): ReadyFrame {
   const { version, os, arch } = facts;
-  return { type: 'ready', version, tools, os, arch, session_epoch, capabilities: CAPABILITIES };
+  const capabilities = tools.includes('workspace_storage_path')
+    ? [...CAPABILITIES, STORAGE_CAPABILITY]
+    : CAPABILITIES;
+  return { type: 'ready', version, tools, os, arch, session_epoch, capabilities };
 }

@@ -24,6 +24,8 @@ export interface Attachment {
   permission: StoragePermission;
   /** Declared by an administrator: no person can detach it. */
   managed: boolean;
+  /** New: what is remembered under its id is of another attachment, and is forgotten at the next look. */
+  fresh: boolean;
 }
 
 /** What an administrator says of Storages (policy.md). */
@@ -132,22 +134,24 @@ export async function noteKept(storage_id: string, kept: boolean): Promise<void>
   await change(storage_id, (row) => ({ ...row, kept }));
 }
 
-/** Whether this attachment is new, so that what was remembered under its id must be forgotten. */
-export async function isFresh(storage_id: string): Promise<boolean> {
-  return (await get<StoredAttachment>(keyOf(storage_id), store))?.fresh === true;
-}
-
+/** What was remembered under its id was forgotten. */
 export async function noteForgotten(storage_id: string): Promise<void> {
   await change(storage_id, (row) => ({ ...row, fresh: false }));
 }
 
-/** What policy says now. Written by the service worker only; the others read it with the list. */
-export async function applyStoragePolicy({ storages, allow_local_folders }: StoragePolicy): Promise<void> {
+/**
+ * What policy says now. Written by the service worker only; the others read it with the list. False when it said the same
+ * before.
+ */
+export async function applyStoragePolicy({ storages, allow_local_folders }: StoragePolicy): Promise<boolean> {
   const policy: StoragePolicy = {
     storages: storages.map(({ storage_id, name }) => ({ storage_id, name })),
     allow_local_folders,
   };
+  const before = (await get<StoragePolicy>(POLICY_KEY, store)) ?? NO_POLICY;
+  if (JSON.stringify(before) === JSON.stringify(policy)) return false;
   await set(POLICY_KEY, policy, store);
+  return true;
 }
 
 async function change(
@@ -159,13 +163,13 @@ async function change(
 }
 
 function managedAttachment({ storage_id, name }: { storage_id: string; name: string }): Attachment {
-  return { storage_id, name, backing: 'browser', permission: 'kept', managed: true };
+  return { storage_id, name, backing: 'browser', permission: 'kept', managed: true, fresh: false };
 }
 
 async function attachmentOf(row: StoredAttachment): Promise<Attachment> {
-  const { storage_id, name, backing, handle } = row;
+  const { storage_id, name, backing, handle, fresh } = row;
   const permission = await permissionOf(row);
-  return { storage_id, name, backing, ...(handle && { handle }), permission, managed: false };
+  return { storage_id, name, backing, ...(handle && { handle }), permission, managed: false, fresh };
 }
 
 async function permissionOf({ backing, handle, kept }: StoredAttachment): Promise<StoragePermission> {

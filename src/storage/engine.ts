@@ -24,7 +24,7 @@ import { Queues } from './queue';
 import { clearStrays, recoverJournal } from './recovery';
 import { dropExpiredSeals, enforceSeals } from './seal-guard';
 import { activeSeals, requireUnsealed } from './seals';
-import { loadRecord, Session, type SessionPorts } from './session';
+import { loadRecord, Session, type SessionPorts, statePrefix } from './session';
 import { Transaction } from './transaction';
 
 const MODES: Record<StoragePathMode, Mode> = {
@@ -46,6 +46,8 @@ export interface EngineRequest {
   /** Of the tool request; commits carry it as their Idempotency-Key. */
   request_id: string;
   input: StoragePathInput;
+  /** Of this job only: its token goes to the origin that was the socket's when it came. Default: the engine's. */
+  connect?: ConnectTransport;
   /** Aborted by a cancel or at the deadline, with an `AgentError` as its reason. */
   signal: AbortSignal;
   progress(progress: Progress): void;
@@ -76,7 +78,7 @@ export class StorageEngine {
       request_id: request.request_id,
       signal,
       meter: new Meter(this.ports.clock, request.progress),
-      connect: this.ports.connect,
+      connect: request.connect ?? this.ports.connect,
     };
     try {
       const storageId = await this.storageOf(input, job);
@@ -116,23 +118,43 @@ export class StorageEngine {
   }
 
   /**
-   * Runs the work of a file tool in the Storage's queue. `guard` is to be called with each path before it is
-   * written: `storage_path_sealed` when it is read-only.
+   * Runs the work of a file tool in the Storage's queue, on a root that is whole. What `work` did with the transaction is
+   * undone when it throws.
    */
-  async exclusively<T>(
+  async perform<T>(
     storageId: string,
     signal: AbortSignal,
-    work: (storage: AttachedStorage, guard: (path: string) => void) => Promise<T>,
+    work: (session: Session, transaction: Transaction) => Promise<T>,
   ): Promise<T> {
     try {
       return await this.queues.run(storageId, async () => {
         stopIfAborted(signal);
         const session = await this.open(storageId, signal);
-        return work(session.storage, (path) => requireWritable(session, path));
+        const transaction = new Transaction(session);
+        try {
+          return await work(session, transaction);
+        } catch (thrown) {
+          await transaction.undo().catch(() => undefined);
+          throw await this.explain(session, thrown, signal);
+        }
       });
     } catch (thrown) {
       throw storageError(thrown, signal);
     }
+  }
+
+  /**
+   * The same for work that needs the root only. `guard` is to be called with each path before it is written:
+   * `storage_path_sealed` when it is read-only.
+   */
+  exclusively<T>(
+    storageId: string,
+    signal: AbortSignal,
+    work: (storage: AttachedStorage, guard: (path: string) => void) => Promise<T>,
+  ): Promise<T> {
+    return this.perform(storageId, signal, (session) =>
+      work(session.storage, (path) => requireWritable(session, path)),
+    );
   }
 
   /** What is durable of a Storage; needs no permission, except for the recovery folders. */
@@ -219,6 +241,7 @@ export class StorageEngine {
 
   private async prepare(storageId: string): Promise<Session> {
     const storage = await this.ports.storages.open(storageId);
+    if (storage.fresh) await this.forget(storageId);
     const before = await Session.load(storage, this.ports);
     await requireAttachedRoot(before);
     await recoverJournal(before);
@@ -230,9 +253,18 @@ export class StorageEngine {
     await dropExpiredSeals(session);
     return session;
   }
+
+  /** What is durable of another attachment under the same id does not count; its files stay as they are. */
+  private async forget(storageId: string): Promise<void> {
+    const keys = await this.ports.state.keys(statePrefix(storageId));
+    if (keys.length > 0) await this.ports.state.batch(keys.map((key) => ({ key, delete: true })));
+    this.cleared.delete(storageId);
+    await this.ports.storages.noteForgotten(storageId);
+  }
 }
 
-function requireWritable(session: Session, path: string): void {
+/** Throws `storage_path_sealed` when the path is read-only on this device. */
+export function requireWritable(session: Session, path: string): void {
   requireUnsealed(activeSeals(session.record.seals, session.now()), path);
   const link = session.record.links.find((other) => other.removed && overlaps(other.path, path));
   if (link) {

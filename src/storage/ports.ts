@@ -182,12 +182,16 @@ export interface AttachedStorage {
   name: string;
   kind: RootKind;
   root: DirectoryHandle;
+  /** Attached anew: what is durable of it is of another attachment under the same id. */
+  fresh?: boolean;
 }
 
 export interface StorageDirectory {
   /** `storage_unknown` when it is not attached, `storage_unavailable` without permission. */
   open(storage_id: string): Promise<AttachedStorage>;
   list(): Promise<string[]>;
+  /** From now on it is no longer `fresh`. */
+  noteForgotten(storage_id: string): Promise<void>;
   /** A directory of the extension's own OPFS, where copies of sealed content of folders are kept. */
   vault(): Promise<DirectoryHandle>;
 }

@@ -100,11 +100,11 @@ export class Session {
   }
 
   storageIndexKey(): string {
-    return `${prefix(this.storage.storage_id)}index`;
+    return `${statePrefix(this.storage.storage_id)}index`;
   }
 
   linkIndexKey(linkId: string): string {
-    return `${prefix(this.storage.storage_id)}link/${JSON.stringify(linkId)}`;
+    return `${statePrefix(this.storage.storage_id)}link/${JSON.stringify(linkId)}`;
   }
 
   /** The change that makes the index forget the times of these device paths: their bytes decide from now on. */
@@ -141,14 +141,14 @@ export async function loadRecord(state: StateStore, storageId: string): Promise<
 }
 
 /** Ids are opaque text, unpaired surrogates and all: as JSON they are one clean key each. */
-function prefix(storageId: string): string {
+export function statePrefix(storageId: string): string {
   return `storage/${JSON.stringify(storageId)}/`;
 }
 
 function recordKey(storageId: string): string {
-  return `${prefix(storageId)}record`;
+  return `${statePrefix(storageId)}record`;
 }
 
 function journalKey(storageId: string): string {
-  return `${prefix(storageId)}journal`;
+  return `${statePrefix(storageId)}journal`;
 }

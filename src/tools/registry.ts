@@ -1,6 +1,8 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
 import { describeTools } from './describe-tools';
+import { fileList, fileMove, fileReadImage, fileReadText, fileRemove, fileStat, fileWrite } from './files';
 import { screenshot } from './screenshot';
+import { workspaceStoragePath } from './storage-path';
 import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
 import type { Tool } from './tool';
 import { workspaceInfo } from './workspace-info';
@@ -14,6 +16,14 @@ export const TOOLS: readonly Tool[] = [
   tabClose,
   tabActivate,
   tabNavigate,
+  fileList,
+  fileStat,
+  fileReadText,
+  fileReadImage,
+  fileWrite,
+  fileMove,
+  fileRemove,
+  workspaceStoragePath,
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));

@@ -4,6 +4,7 @@
  * registry can be loaded where there is no `chrome` (the build, the docs, the unit tests).
  */
 import type { Browser } from 'webextension-polyfill';
+import type { StorageOverview } from '../platform/messages';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { CaptureQueue } from './capture-queue';
@@ -70,6 +71,20 @@ export interface ToolContext {
   reencode: Reencode;
   /** The screen as a page of the extension sees it, or null when none could be asked. Fast: cached. */
   screen(): Promise<ScreenFacts | null>;
+  storage: StorageService;
+  /** The offscreen document that a resumable tool's work is handed to; null for the other tools. */
+  host: string | null;
+}
+
+/** The storage worker, as tools see it. */
+export interface StorageService {
+  /**
+   * Has the worker run the tool of that name, or joins the run that this request began before. Ends with the work
+   * itself, also after an abort. Throws `AgentError`; `outcome_unknown` when the work was cut off.
+   */
+  run(tool: string, input: JsonObject, context: ToolContext): Promise<ToolResult>;
+  /** What is attached; null when the worker does not answer in time. */
+  list(): Promise<StorageOverview[] | null>;
 }
 
 export interface Tool<Input extends JsonObject = JsonObject> {
@@ -81,6 +96,11 @@ export interface Tool<Input extends JsonObject = JsonObject> {
   class: ToolClass;
   /** True when running it twice does no harm: only then is a run that was cut off run again (rule 4). */
   read_only: boolean;
+  /**
+   * True when its work is done in the offscreen document's worker, where a run that was cut off with the service worker
+   * is joined again instead of being lost (design.md, The way of a request).
+   */
+  resumable?: boolean;
   /** The OS action type it also serves (os-interface.md), or null for the tools about tools. */
   os_action: string | null;
   requires_confirmation: boolean;

@@ -10,8 +10,13 @@ import {
   PICTURES_KEPT_BYTES,
   PICTURES_KEPT_MS,
   PROGRESS_PER_SECOND,
+  WORKSPACE_INFO_BYTES,
 } from '../protocol/limits';
+import { storageRows } from './storage-rows';
 import { defineTool } from './tool';
+
+/** Of the whole object, what the Storages may take: the rest is small and does not grow. */
+const STORAGES_BYTES = (WORKSPACE_INFO_BYTES * 3) / 4;
 
 const AGENT_NAME = 'endue-chrome-agent';
 
@@ -38,8 +43,12 @@ export const workspaceInfo = defineTool<Record<never, never>>({
   read_only: true,
   os_action: 'workspace.info',
   requires_confirmation: false,
-  async run(_input, { browser, facts, policy, screen }) {
-    const [windows, seen] = await Promise.all([browser.windows.getAll({ populate: true }), screen()]);
+  async run(_input, { browser, facts, policy, screen, storage }) {
+    const [windows, seen, storages] = await Promise.all([
+      browser.windows.getAll({ populate: true }),
+      screen(),
+      storage.list(),
+    ]);
     return {
       output: {
         agent: { name: AGENT_NAME, version: facts.version },
@@ -53,7 +62,7 @@ export const workspaceInfo = defineTool<Record<never, never>>({
           windows: windows.length,
           tabs: windows.reduce((sum, { tabs = [] }) => sum + tabs.length, 0),
         },
-        storages: [],
+        storages: storageRows(storages ?? [], STORAGES_BYTES),
         policy: { managed: policy.managed, blocked_tools: [...policy.blocked_tools].sort() },
         limits: LIMITS,
       },

@@ -54,12 +54,20 @@ describe('the built extension', () => {
 
   it('keeps the strict content security policy', () => {
     expect(manifest.content_security_policy).toEqual(source.content_security_policy);
-    expect(JSON.stringify(manifest.content_security_policy)).not.toMatch(/unsafe|https?:/);
+    // Hashing in WebAssembly is allowed, and nothing else that is not a file of the package.
+    const policy = JSON.stringify(manifest.content_security_policy);
+    expect(policy.match(/[^ "]*unsafe[^ "]*/g)).toEqual(["'wasm-unsafe-eval'"]);
+    expect(policy).not.toMatch(/https?:/);
   });
 
-  it('stays small: under 300 KB in all', () => {
+  it('has WebAssembly in the storage worker alone', () => {
+    const withWasm = scripts.filter((path) => read(path).includes('WebAssembly.'));
+    expect(withWasm.map(name)).toEqual([expect.stringMatching(/storage-worker/)]);
+  });
+
+  it('stays small: under 600 KB in all', () => {
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
-    expect(size).toBeLessThan(300_000);
+    expect(size).toBeLessThan(600_000);
   });
 
   it('has every message in both languages', () => {

@@ -10,7 +10,13 @@ import { createRig } from './rig';
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
-const named = (key: string, input_hash = 'h') => ({ key, input_hash, tool: 'tab_list', started_at: 5 });
+const named = (key: string, input_hash = 'h') => ({
+  key,
+  input_hash,
+  tool: 'tab_list',
+  started_at: 5,
+  host: null,
+});
 const ok = (message: AnswerMessage, of_run = false): SettledRequest => ({ message, outcome: 'ok', of_run });
 const answer = (changes: Partial<AnswerMessage> = {}): AnswerMessage => ({
   outcome: '{"status":"ok","output":{},"error":null}',

@@ -18,6 +18,7 @@ const running = (changes: object = {}): LedgerEntry => ({
   input_hash: 'h',
   run: 'this',
   read_only: false,
+  host: null,
   since: NOW - 5,
   ...changes,
 });
@@ -35,12 +36,12 @@ const expired: LedgerEntry = { state: 'expired', input_hash: 'h', since: NOW - 5
 
 describe('wire.md §5 rule 4: what a request means', () => {
   const ask = (entry: LedgerEntry | undefined, changes: object = {}) =>
-    accept(entry, { input_hash: 'h', run: 'this', read_only: false, now: NOW, ...changes });
+    accept(entry, { input_hash: 'h', run: 'this', read_only: false, host: null, now: NOW, ...changes });
 
   test('an id never seen is executed and written as running', () => {
     expect(ask(undefined)).toEqual({
       decision: 'execute',
-      entry: { state: 'running', input_hash: 'h', run: 'this', read_only: false, since: NOW },
+      entry: { state: 'running', input_hash: 'h', run: 'this', read_only: false, host: null, since: NOW },
     });
   });
 
@@ -74,12 +75,54 @@ describe('wire.md §5 rule 4: what a request means', () => {
   });
 });
 
+describe('design.md, The way of a request: work that was handed over', () => {
+  const ask = (entry: LedgerEntry, host: string | null) =>
+    accept(entry, { input_hash: 'h', run: 'this', read_only: false, host, now: NOW });
+  const held = running({ run: 'other', host: 'document' });
+
+  test('is joined by another instance while the document that has it is there', () => {
+    expect(ask(held, 'document')).toEqual({
+      decision: 'execute',
+      entry: {
+        state: 'running',
+        input_hash: 'h',
+        run: 'this',
+        read_only: false,
+        host: 'document',
+        since: NOW,
+      },
+    });
+  });
+
+  test('was cut off when that document is gone, or when it was never handed over', () => {
+    expect(ask(held, 'another').decision).toBe('cut_off');
+    expect(ask(held, null).decision).toBe('cut_off');
+    expect(ask(running({ run: 'other' }), null).decision).toBe('cut_off');
+  });
+
+  test('an end set from outside is recorded only while the document is there', () => {
+    const end = (host: string | null) =>
+      settle(held, {
+        input_hash: 'h',
+        run: 'this',
+        of_run: false,
+        host,
+        now: NOW,
+        answer_bytes: 7,
+        body_key: null,
+        activity,
+      }).decision;
+    expect([end('document'), end('another'), end(null)]).toEqual(['record', 'cut_off', 'cut_off']);
+  });
+});
+
 describe('wire.md §5 rule 4: which settlement wins', () => {
   const end = (entry: LedgerEntry | undefined, changes: object = {}) =>
     settle(entry, {
       input_hash: 'h',
       run: 'this',
       of_run: true,
+      host: null,
       now: NOW,
       answer_bytes: 7,
       body_key: 'b',

@@ -58,6 +58,8 @@ export interface Rig {
   /** Newest first. */
   activity(): Promise<ActivityEntry[]>;
   progress: { id: string; progress: Progress }[];
+  /** What was cancelled where it may have been handed over to. */
+  cancelledElsewhere: { id: string; code: string }[];
   log: string[];
   blocked: Set<string>;
   database: string;
@@ -76,6 +78,7 @@ export function createRig(): Rig {
     started: [],
     activity: () => rig.ledger('looking').activity(100),
     progress: [],
+    cancelledElsewhere: [],
     log: [],
     blocked: new Set(),
     database: `ledger-${rigs}`,
@@ -91,6 +94,10 @@ export function createRig(): Rig {
         surroundings: async () => ({}) as ToolSurroundings,
         bodies: { newKey: () => bodyKey(clock.now(), crypto.randomUUID()), putBody, removeBodies },
         progress: (id, progress) => rig.progress.push({ id, progress }),
+        handover: {
+          host: async () => 'document',
+          cancel: (id, code) => rig.cancelledElsewhere.push({ id, code }),
+        },
         now: clock.now,
         setTimer: clock.setTimer,
         log: (line) => rig.log.push(line),

@@ -70,6 +70,7 @@ export class Device {
           return { storage_id: id, name: id, kind: this.kind, root: disk.root(fate) };
         },
         list: async () => [...this.disks.keys()],
+        noteForgotten: async () => undefined,
         vault: async () => this.vault.root(fate),
       },
     });

@@ -1,5 +1,6 @@
 /** A tool's surroundings over the false browser, with the real queue, store and load watch. */
 
+import type { StorageOverview } from '../../../src/platform/messages';
 import { createCaptureQueue } from '../../../src/tools/capture-queue';
 import { createLoadWatch } from '../../../src/tools/load-watch';
 import { createPictureStore } from '../../../src/tools/picture-store';
@@ -19,6 +20,10 @@ export class Rig {
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
   readonly abort = new AbortController();
+  /** What was handed to the storage worker. */
+  readonly jobs: { tool: string; input: object }[] = [];
+  /** What is attached; null: the storage worker does not answer. */
+  storages: StorageOverview[] | null = [];
   context: ToolContext;
   private ids = 0;
 
@@ -49,6 +54,14 @@ export class Rig {
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
       screen: async () => ({ width: 1920, height: 1080, scale: 2 }),
+      storage: {
+        run: async (tool, input) => {
+          this.jobs.push({ tool, input });
+          return { output: { done: tool } };
+        },
+        list: async () => this.storages,
+      },
+      host: null,
     };
   }
 

@@ -16,6 +16,14 @@ const NAMES = [
   'tab_close',
   'tab_activate',
   'tab_navigate',
+  'file_list',
+  'file_stat',
+  'file_read_text',
+  'file_read_image',
+  'file_write',
+  'file_move',
+  'file_remove',
+  'workspace_storage_path',
 ];
 
 function sentence(name: string, input: unknown): string {
@@ -41,6 +49,14 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
       ['tab_close', 'interact', false, 'tab.close'],
       ['tab_activate', 'interact', false, 'tab.activate'],
       ['tab_navigate', 'interact', false, 'tab.navigate'],
+      ['file_list', 'files', true, 'file.list'],
+      ['file_stat', 'files', true, 'file.stat'],
+      ['file_read_text', 'files', true, 'file.read_text'],
+      ['file_read_image', 'files', true, 'file.read_image'],
+      ['file_write', 'files', false, 'file.write'],
+      ['file_move', 'files', false, 'file.move'],
+      ['file_remove', 'files', false, 'file.remove'],
+      ['workspace_storage_path', 'files', false, 'storage.path'],
     ]);
   });
 
@@ -134,5 +150,87 @@ describe('describe_tools', () => {
     const { output } = await rig.call('describe_tools');
     const names = (output.tools as { name: string }[]).map(({ name }) => name);
     expect(names).toEqual(NAMES.filter((name) => name !== 'screenshot' && name !== 'tab_open'));
+  });
+});
+
+describe('storage.md, Modes: what each mode needs', () => {
+  const TOKEN = 'S3CRET-TOKEN';
+  test.each([
+    [{}, 'input lacks the field "mode".'],
+    [{ mode: 'save' }, /^input\.mode must be one of \["save_path",/],
+    [{ mode: 'save_path', token: TOKEN, path: '' }, 'input lacks the field "storage_id".'],
+    [{ mode: 'save_path', token: TOKEN, storage_id: 's' }, 'input lacks the field "path".'],
+    [{ mode: 'save_path', storage_id: 's', path: '' }, 'input lacks the field "token".'],
+    [{ mode: 'unseal_path', storage_id: 's' }, 'input lacks the field "path".'],
+    [{ mode: 'place_path', storage_id: 's', path: 'p', token: TOKEN }, 'input lacks the field "revision".'],
+    [
+      { mode: 'remove_path', storage_id: 's', path: 'p', token: TOKEN },
+      'input lacks the field "expected_hash".',
+    ],
+    [{ mode: 'link_pull', path: 'p', token: TOKEN, revision: 1 }, 'input lacks the field "link_id".'],
+    [{ mode: 'link_push', link_id: 'l' }, 'input lacks the field "token".'],
+    [{ mode: 'link_remove', link_id: 'l' }, 'input lacks the field "path".'],
+    [{ mode: 'path_sync', storage_id: 's', token: TOKEN, revision: 1 }, 'input lacks the field "paths".'],
+    [
+      { mode: 'path_sync', storage_id: 's', token: TOKEN, revision: {}, paths: [] },
+      /^input\.revision must be/,
+    ],
+    [
+      { mode: 'remove_path', storage_id: 's', path: 'p', token: TOKEN, expected_hash: 'AB' },
+      /^input\.expected_hash must match/,
+    ],
+    [{ mode: 'link_push', link_id: 'l', token: TOKEN, force: true }, 'input has an unknown field "force".'],
+  ])('%j', (input, complaintOf) => {
+    const said = sentence('workspace_storage_path', input);
+    if (typeof complaintOf === 'string') expect(said).toBe(complaintOf);
+    else expect(said).toMatch(complaintOf);
+    expect(said).not.toContain(TOKEN);
+  });
+
+  test.each([
+    { mode: 'save_path', storage_id: 's', path: '', token: 't', seal: true, seal_until: 1_900_000_000 },
+    { mode: 'unseal_path', storage_id: 's', path: 'p' },
+    { mode: 'place_path', storage_id: 's', path: 'p', token: 't', revision: 'r' },
+    { mode: 'remove_path', storage_id: 's', path: 'p', token: 't', expected_hash: 'a'.repeat(64) },
+    { mode: 'link_pull', link_id: 'l', path: 'p', token: 't', revision: 7 },
+    { mode: 'link_push', link_id: 'l', token: 't' },
+    { mode: 'link_remove', link_id: 'l', path: 'p' },
+    { mode: 'path_sync', storage_id: 's', token: 't', revision: 'r', paths: ['p'] },
+  ])('$mode is taken', (input) => {
+    expect(sentence('workspace_storage_path', input)).toBe('');
+  });
+});
+
+describe('tools.md, file_*: the inputs', () => {
+  test.each([
+    ['file_list', {}, 'input lacks the field "path".'],
+    ['file_write', { path: 'a' }, 'input must have exactly one of the fields "base64", "text".'],
+    [
+      'file_write',
+      { path: 'a', text: 'x', base64: 'eA==' },
+      'input must have exactly one of the fields "base64", "text".',
+    ],
+    ['file_move', { path: 'a' }, 'input lacks the field "to".'],
+    ['file_read_text', { path: 'a', next: 'x' }, 'input.next must be object.'],
+    ['file_remove', { path: 'a', force: true }, 'input has an unknown field "force".'],
+    ['file_write', { path: 'a', text: '' }, ''],
+    ['file_write', { path: 'a', base64: '', overwrite: false }, ''],
+    ['file_list', { path: '', recursive: true }, ''],
+  ])('%s %j', (tool, input, expected) => {
+    expect(sentence(tool, input)).toBe(expected);
+  });
+
+  test('what writes is joined where it was begun, what only looks may begin again', () => {
+    for (const { name, class: toolClass, read_only, resumable } of TOOLS) {
+      expect([name, resumable === true]).toEqual([name, toolClass === 'files' && !read_only]);
+    }
+  });
+
+  test('every one hands its input to the storage worker', async () => {
+    const rig = new Rig();
+    for (const { name } of TOOLS.filter((tool) => tool.class === 'files')) {
+      expect(await rig.call(name, { path: 'p' })).toEqual({ output: { done: name } });
+      expect(rig.jobs.at(-1)).toEqual({ tool: name, input: { path: 'p' } });
+    }
   });
 });

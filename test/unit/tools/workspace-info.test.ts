@@ -1,5 +1,6 @@
 import 'fake-indexeddb/auto';
 import { describe, expect, test } from 'vitest';
+import type { StorageOverview } from '../../../src/platform/messages';
 import { utf8Length } from '../../../src/protocol/json';
 import { WORKSPACE_INFO_BYTES } from '../../../src/protocol/limits';
 import { TOOLS } from '../../../src/tools/registry';
@@ -37,6 +38,52 @@ describe('tools.md, workspace_info', () => {
     const rig = new Rig();
     rig.context = { ...rig.context, screen: async () => null };
     expect((await rig.call('workspace_info')).output.screen).toBeNull();
+  });
+
+  const attached = (n: number, sealed = 0): StorageOverview => ({
+    storage_id: `s${n}`,
+    name: `Storage ${n}`,
+    backing: 'folder',
+    permission: 'lost',
+    managed: false,
+    revision: 'r1',
+    saved_at: 5,
+    sealed: Array.from({ length: sealed }, (_, at) => ({ path: `sealed/path-${at}`, until: null })),
+    links: [{ link_id: 'l', path: 'links/l', broken: true }],
+    recovery_folders: [],
+  });
+
+  test('storages: what is attached, on what, and whether it can be reached', async () => {
+    const rig = new Rig();
+    rig.storages = [attached(1, 1)];
+    expect((await rig.call('workspace_info')).output.storages).toEqual([
+      {
+        storage_id: 's1',
+        name: 'Storage 1',
+        backing: 'folder',
+        permission: 'lost',
+        revision: 'r1',
+        sealed_paths: ['sealed/path-0'],
+        links: [{ link_id: 'l', path: 'links/l', broken: true }],
+      },
+    ]);
+    rig.storages = null;
+    expect((await rig.call('workspace_info')).output.storages).toEqual([]);
+  });
+
+  test.each([
+    [3, 5_000],
+    [1, 100_000],
+    [5_000, 1],
+  ])('stays within 64 KiB with %i Storages of %i sealed paths', async (storages, sealed) => {
+    const rig = new Rig();
+    rig.storages = Array.from({ length: storages }, (_, n) => attached(n, sealed));
+    const { output } = await rig.call('workspace_info');
+    expect(utf8Length(JSON.stringify(output))).toBeLessThanOrEqual(WORKSPACE_INFO_BYTES);
+    const rows = output.storages as { sealed_paths: string[]; sealed_paths_left_out?: number }[];
+    expect(rows.length).toBeGreaterThan(Math.min(storages, 100) - 1);
+    const [first] = rows;
+    expect((first?.sealed_paths.length ?? 0) + (first?.sealed_paths_left_out ?? 0)).toBe(sealed);
   });
 
   test('says what the policy blocks, and is at most 64 KiB even when that is all', async () => {

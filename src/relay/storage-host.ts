@@ -1,0 +1,180 @@
+/**
+ * The storage worker's host in the offscreen document: takes jobs from the router, which may die, and keeps each one's
+ * outcome for whoever asks again. A job runs once in the life of this document, however often it is handed over. Knows
+ * the worker only as a line to speak over; no `chrome`, no engine.
+ */
+import type { JobReply, StorageJobMessage, StorageOverview } from '../platform/messages';
+import type { Progress } from '../protocol/frames';
+import type { FromWorker, JobOutcome, StorageJob, ToWorker } from '../storage/worker-messages';
+import { type Clock, sleep } from './clock';
+
+export interface WorkerLine {
+  post(message: ToWorker): void;
+  /** Ends the worker at once. */
+  end(): void;
+}
+
+export interface StorageHostParts {
+  /** UUID of this document: a job that was handed to another one was cut off with it. */
+  id: string;
+  /** Starts a worker. `failed`: it could not be started, or died. */
+  spawn(heard: (message: FromWorker) => void, failed: () => void): WorkerLine;
+  /** The relay socket's address, while there is an enrollment. */
+  endpoint(): string | null;
+  progress(request_id: string, progress: Progress): void;
+  clock: Clock;
+}
+
+/** Chrome ends a message that is not answered for minutes: until then the router asks again. */
+export const JOB_REPLY_HELD_MS = 20_000;
+/** By then the relay host has long had the request settled. */
+export const OUTCOME_KEPT_MS = 300_000;
+const LIST_PATIENCE_MS = 5_000;
+
+interface Job {
+  request_id: string;
+  deadline: number;
+  outcome: JobOutcome | null;
+  done: Promise<void>;
+  finish(): void;
+  ended: AbortController;
+}
+
+export class StorageHost {
+  readonly #parts: StorageHostParts;
+  readonly #jobs = new Map<string, Job>();
+  /** Ids of jobs whose outcome is no longer kept: they must not begin again. */
+  readonly #past = new Set<string>();
+  readonly #lists = new Map<number, (storages: StorageOverview[]) => void>();
+  #worker: WorkerLine | null = null;
+  #calls = 0;
+
+  constructor(parts: StorageHostParts) {
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.#parts.id;
+  }
+
+  /** Starts the worker, which first recovers what was cut off. */
+  start(): void {
+    this.#line();
+  }
+
+  /** Starts the job, or joins it when its key is known. `unknown`: it was cut off, or is past. */
+  async run({ host, key, job, begin, remaining_ms }: StorageJobMessage): Promise<JobReply> {
+    if (host !== null && host !== this.#parts.id) return { state: 'unknown' };
+    const known = this.#jobs.get(key);
+    if (!known && (!begin || this.#past.has(key))) return { state: 'unknown' };
+    const running = known ?? this.#begin(key, job, remaining_ms);
+    if (running.outcome === null) {
+      const waited = new AbortController();
+      await Promise.race([running.done, sleep(this.#parts.clock, JOB_REPLY_HELD_MS, waited.signal)]);
+      waited.abort();
+    }
+    return running.outcome === null ? { state: 'running' } : { state: 'done', outcome: running.outcome };
+  }
+
+  /** Asks the job to stop at its next safe point. Unknown keys: nothing. */
+  cancel(key: string, code: 'cancelled' | 'timeout'): void {
+    if (this.#jobs.get(key)?.outcome === null) this.#line().post({ type: 'abort', key, code });
+  }
+
+  /** What is attached; null when the worker does not say in time. */
+  async list(): Promise<StorageOverview[] | null> {
+    const call = this.#calls++;
+    const patience = new AbortController();
+    const listed = new Promise<StorageOverview[]>((resolve) => this.#lists.set(call, resolve));
+    this.#line().post({ type: 'list', call });
+    const late = sleep(this.#parts.clock, LIST_PATIENCE_MS, patience.signal).then(() => null);
+    const storages = await Promise.race([listed, late]);
+    patience.abort();
+    this.#lists.delete(call);
+    return storages;
+  }
+
+  changed(): void {
+    this.#line().post({ type: 'changed' });
+  }
+
+  /** Ends the worker and with it every handle it holds, unless a job runs. The next job starts another one. */
+  release(): boolean {
+    if ([...this.#jobs.values()].some(({ outcome }) => outcome === null)) return false;
+    this.#worker?.end();
+    this.#worker = null;
+    return true;
+  }
+
+  #begin(key: string, job: string, remaining_ms: number): Job {
+    const { clock, endpoint } = this.#parts;
+    let finish = (): void => {};
+    const done = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const begun: Job = {
+      request_id: (JSON.parse(job) as StorageJob).request_id,
+      deadline: clock.monotonic() + remaining_ms,
+      outcome: null,
+      done,
+      finish,
+      ended: new AbortController(),
+    };
+    this.#jobs.set(key, begun);
+    // Counts also when no router lives.
+    void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.cancel(key, 'timeout'));
+    this.#line().post({ type: 'run', key, job, endpoint: endpoint() });
+    return begun;
+  }
+
+  #end(key: string, outcome: JobOutcome): void {
+    const job = this.#jobs.get(key);
+    if (!job || job.outcome !== null) return;
+    const { clock } = this.#parts;
+    job.outcome = outcome;
+    job.ended.abort();
+    job.finish();
+    const left = Math.max(0, job.deadline - clock.monotonic());
+    void sleep(clock, left + OUTCOME_KEPT_MS).then(() => {
+      this.#jobs.delete(key);
+      this.#past.add(key);
+    });
+  }
+
+  #line(): WorkerLine {
+    if (this.#worker) return this.#worker;
+    const line = this.#parts.spawn(
+      (message) => this.#hear(message),
+      () => {
+        if (this.#worker === line) this.#lose();
+      },
+    );
+    this.#worker = line;
+    return line;
+  }
+
+  #hear(message: FromWorker): void {
+    switch (message.type) {
+      case 'progress': {
+        const job = this.#jobs.get(message.key);
+        if (job?.outcome === null) this.#parts.progress(job.request_id, message.progress);
+        break;
+      }
+      case 'done':
+        this.#end(message.key, message.outcome);
+        break;
+      case 'listed':
+        this.#lists.get(message.call)?.(message.storages);
+        break;
+    }
+  }
+
+  /** The worker is gone; what it was doing is undone or finished by the next one's start. */
+  #lose(): void {
+    this.#worker?.end();
+    this.#worker = null;
+    for (const [key, { outcome }] of this.#jobs) {
+      if (outcome === null) this.#end(key, { ok: false, code: 'outcome_unknown', sentence: '' });
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** The storage worker of the offscreen document: the engine and the file tools, wired to the browser. */
+import { putBody } from './platform/answer-bodies';
+import { attachedRoots } from './storage/attached-roots';
+import { type FolderHandle, findStorage, listStorages, noteForgotten } from './storage/attachments';
+import { StorageEngine } from './storage/engine';
+import { fileTools } from './storage/files/file-tools';
+import { indexedState } from './storage/indexed-state';
+import { JobRunner } from './storage/job-runner';
+import type { StoragePathInput } from './storage/modes/mode';
+import type { Clock, DirectoryHandle } from './storage/ports';
+import { createSealWatch, type Observer } from './storage/seal-watch';
+import { transportsTo } from './storage/transport';
+import type { FromWorker, ToWorker } from './storage/worker-messages';
+
+interface WorkerScope {
+  postMessage(message: FromWorker): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+  FileSystemObserver?: new (changed: () => void) => Observer;
+}
+
+const scope = self as unknown as WorkerScope;
+
+const clock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const stop = () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      signal.addEventListener('abort', stop, { once: true });
+    }),
+};
+const random = Math.random;
+
+const storages = attachedRoots({
+  listStorages,
+  findStorage,
+  noteForgotten,
+  originRoot: () => navigator.storage.getDirectory() as Promise<unknown> as Promise<DirectoryHandle>,
+});
+
+const state = indexedState(indexedDB, 'endue-storage-state');
+const engine = new StorageEngine({
+  storages,
+  state,
+  clock,
+  random,
+  connect: () => {
+    throw new Error('every job brings its own transport');
+  },
+});
+
+const { FileSystemObserver } = scope;
+const watchSeals = createSealWatch({
+  engine,
+  listStorages,
+  createObserver: FileSystemObserver
+    ? (changed) => {
+        const observer = new FileSystemObserver(changed);
+        return {
+          observe: (handle: FolderHandle, options) => observer.observe(handle, options),
+          disconnect: () => observer.disconnect(),
+        };
+      }
+    : null,
+  later: (run, ms) => setTimeout(run, ms),
+});
+
+const runner = new JobRunner({
+  engine,
+  tools: {
+    workspace_storage_path: async (input, { request_id, signal, connect, progress }) => ({
+      output: await engine.run({
+        request_id,
+        input: input as unknown as StoragePathInput,
+        connect,
+        signal,
+        progress,
+      }),
+    }),
+    ...fileTools(engine, storages),
+  },
+  transportsTo: (endpoint) =>
+    transportsTo({ endpoint, fetch: (url, init) => fetch(url, init), clock, random }),
+  listStorages,
+  async keepBody(attachments) {
+    // The time in front lets a sweep tell what was left behind (`router/body-key.ts`).
+    const key = `${Date.now()}.${crypto.randomUUID()}`;
+    await putBody(key, attachments);
+    return key;
+  },
+  jobEnded: watchSeals,
+  changed: recover,
+  post: (message) => scope.postMessage(message),
+});
+
+scope.onmessage = ({ data }) => runner.hear(data);
+
+function recover(): void {
+  engine.recover().then(watchSeals, () => undefined);
+}
+
+recover();
