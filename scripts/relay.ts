@@ -2,6 +2,9 @@
  * `npm run relay [-- --port N]`: starts the platform's stand-in alone and prints what to type to try it. It
  * prints one line for each event, and never a token: that stands only in the answer to the first `curl`.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { curlLines } from '../test/fake-relay/curl-lines';
 import { startFakeRelay } from '../test/fake-relay/fake-relay';
@@ -16,10 +19,13 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.exit(2);
 }
 
+const storage_directory = mkdtempSync(join(tmpdir(), 'endue-relay-'));
+process.on('exit', () => rmSync(storage_directory, { recursive: true, force: true }));
+
 const note = (line: string): void => console.log(`${new Date().toISOString().slice(11, 23)}  ${line}`);
 
 try {
-  const relay = await startFakeRelay({ port, keep_log_bytes: KEEP_LOG_BYTES, note });
+  const relay = await startFakeRelay({ port, keep_log_bytes: KEEP_LOG_BYTES, storage_directory, note });
   console.log(`The stand-in platform listens on ${relay.origin} (loopback only). Ctrl-C ends it.\n`);
   console.log(curlLines(relay.origin));
   const end = (): void => {

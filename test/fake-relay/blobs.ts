@@ -36,7 +36,7 @@ export class Blobs {
   readonly stored: StoredBlob[] = [];
   readonly attempts: BlobAttempt[] = [];
 
-  constructor(private readonly context: Omit<RelayContext, 'blobs'>) {}
+  constructor(private readonly context: Omit<RelayContext, 'blobs' | 'storage'>) {}
 
   /** The stored blob a reference in an output speaks of, or undefined when nothing fits it exactly. */
   find(device: Device, request_id: string, reference: unknown): StoredBlob | undefined {

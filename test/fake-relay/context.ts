@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/protocol/json';
 import type { Blobs } from './blobs';
 import type { Devices } from './devices';
 import type { Faults } from './faults';
+import type { StorageService } from './storage-service';
 import type { Traffic } from './traffic';
 
 export interface Settings {
@@ -26,6 +27,8 @@ export interface RelayContext {
   readonly faults: Faults;
   readonly devices: Devices;
   readonly blobs: Blobs;
+  /** Null without a directory for it. */
+  storage: StorageService | null;
   /** The agent broke the contract. The sentence holds no token. */
   violation(connection: number | null, sentence: string): void;
   /** One line for a person who watches. Holds no token. */

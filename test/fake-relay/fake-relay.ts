@@ -18,6 +18,7 @@ import { type Fault, Faults, isLasting, type LastingFaultName } from './faults';
 import { RelaySocket, SOCKET_PATH } from './relay-socket';
 import { type Platform, Routes } from './routes';
 import { type Picture, Screens } from './screen';
+import { StorageService } from './storage-service';
 import { type LoggedFrame, type LoggedRequest, now, Traffic } from './traffic';
 
 export interface FakeRelayOptions extends Partial<Settings> {
@@ -25,6 +26,8 @@ export interface FakeRelayOptions extends Partial<Settings> {
   port?: number;
   /** The log forgets its oldest frames beyond so many bytes; it keeps all when undefined. */
   keep_log_bytes?: number;
+  /** Where the storage service keeps its revisions and blobs; without one there is no service. */
+  storage_directory?: string;
   /** Gets one line for each event of the connections and commands; never a token. */
   note?: (line: string) => void;
 }
@@ -64,7 +67,13 @@ export class FakeRelay implements Platform {
 
   constructor(private readonly options: FakeRelayOptions = {}) {
     this.traffic = new Traffic(options.keep_log_bytes ?? Number.POSITIVE_INFINITY);
-    const { port: _port, keep_log_bytes: _bytes, note: _note, ...settings } = options;
+    const {
+      port: _port,
+      keep_log_bytes: _bytes,
+      storage_directory: _directory,
+      note: _note,
+      ...settings
+    } = options;
     this.settings = { ...DEFAULTS, ...settings };
     const shared = {
       settings: this.settings,
@@ -75,7 +84,7 @@ export class FakeRelay implements Platform {
       note: (line: string) => this.options.note?.(line),
     };
     this.blobStore = new Blobs(shared);
-    this.context = { ...shared, blobs: this.blobStore };
+    this.context = { ...shared, blobs: this.blobStore, storage: null };
     this.socket = new RelaySocket(this.context);
     this.screens = new Screens(this.context, (device, spec) => this.startCommand(device, spec));
     const routes = new Routes(this.context, this, this.screens);
@@ -93,6 +102,12 @@ export class FakeRelay implements Platform {
   }
 
   async listen(): Promise<void> {
+    const { storage_directory } = this.options;
+    if (storage_directory !== undefined) {
+      const storage = await StorageService.open(storage_directory);
+      storage.onViolation = ({ kind, detail }) => this.violation(null, `storage: ${kind}: ${detail}`);
+      this.context.storage = storage;
+    }
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
       this.server.listen(this.options.port ?? 0, LOOPBACK, resolve);
@@ -108,6 +123,7 @@ export class FakeRelay implements Platform {
       }
     }
     this.socket.close();
+    this.context.storage?.close();
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.server.closeAllConnections();
     await closed;
@@ -156,6 +172,12 @@ export class FakeRelay implements Platform {
 
   get blobAttempts(): readonly BlobAttempt[] {
     return this.blobStore.attempts;
+  }
+
+  /** The storage service. Throws when the stand-in was started without a directory for it. */
+  get storage(): StorageService {
+    if (!this.context.storage) throw new Error('there is no storage_directory');
+    return this.context.storage;
   }
 
   /** Milliseconds on the clock of the log. */
@@ -225,6 +247,11 @@ export class FakeRelay implements Platform {
 
   /** Does wrong on purpose, at once or from now on (see `faults.ts`). */
   fault(fault: Fault): void {
+    if (fault.fault === 'storage') {
+      const { fault: _fault, ...ofStorage } = fault;
+      this.storage.fault(ofStorage);
+      return;
+    }
     if (isLasting(fault)) {
       this.faults.add(fault);
       return;

@@ -1,4 +1,5 @@
 /** Faults on demand: what the stand-in does wrong on purpose, and how often. */
+import { readStorageFault, type StorageFault, type StorageFaultScope } from './storage-faults';
 
 const BLOB_ANSWERS = [
   'wrong_sha256',
@@ -53,7 +54,9 @@ export interface FaultScope {
 }
 
 export type LastingFaultName = LastingFault['fault'];
-export type Fault = (LastingFault | MomentaryFault) & FaultScope;
+/** What the storage service does wrong (`storage-faults.ts`); its `times` is its own. */
+export type ServiceFault = { fault: 'storage' } & StorageFault & StorageFaultScope;
+export type Fault = ((LastingFault | MomentaryFault) & FaultScope) | ServiceFault;
 
 const LASTING: ReadonlySet<string> = new Set<LastingFaultName>([
   'refuse_handshake',
@@ -74,6 +77,10 @@ export function isLasting(fault: Fault): fault is LastingFault & FaultScope {
 /** Reads a fault from the body of `POST /__faults`; null when it is none. */
 export function readFault(value: unknown): Fault | null {
   if (typeof value !== 'object' || value === null) return null;
+  if ('fault' in value && value.fault === 'storage') {
+    const read = readStorageFault(value as Record<string, unknown>);
+    return read && { fault: 'storage', ...read };
+  }
   const { fault, status, answer, delay_ms, code, text, binary_base64, times, device } = value as Record<
     string,
     unknown

@@ -69,6 +69,7 @@ export class Routes {
     if (/^https?:/.test(request.headers.origin ?? '')) {
       throw new ApiError(403, 'forbidden', 'Not for web pages.');
     }
+    if (await this.context.storage?.handle(request, response)) return;
     const path = pathOf(request);
     if (path === REDIRECT_TARGET) this.context.violation(null, 'blob upload: a redirect was followed');
     if (path === SOCKET_PATH) throw new ApiError(426, 'upgrade_required', 'This is a WebSocket.');
@@ -194,7 +195,9 @@ export class Routes {
   }
 
   private listFaults(_request: IncomingMessage, response: ServerResponse): void {
-    sendJson(response, 200, { data: { active: this.context.faults.active } });
+    const { faults, storage } = this.context;
+    const ofStorage = (storage?.activeFaults ?? []).map((fault) => ({ fault: 'storage', ...fault }));
+    sendJson(response, 200, { data: { active: [...faults.active, ...ofStorage] } });
   }
 
   private async addFaults(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -208,12 +211,16 @@ export class Routes {
           'There is no such fault; test/fake-relay/faults.ts lists them.',
         );
     }
+    if (!this.context.storage && faults.some((fault) => fault?.fault === 'storage')) {
+      throw new ApiError(400, 'no_storage', 'This stand-in was started without a storage service.');
+    }
     for (const fault of faults) if (fault) this.platform.fault(fault);
     this.listFaults(request, response);
   }
 
   private clearFaults(request: IncomingMessage, response: ServerResponse): void {
     this.context.faults.clear();
+    this.context.storage?.clearFaults();
     this.listFaults(request, response);
   }
 }

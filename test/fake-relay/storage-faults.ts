@@ -65,6 +65,10 @@ export class StorageFaults {
     this.#active.push({ ...fault });
   }
 
+  get active(): readonly (StorageFault & StorageFaultScope)[] {
+    return this.#active;
+  }
+
   clear(): void {
     this.#active = [];
   }
@@ -85,4 +89,49 @@ export class StorageFaults {
     }
     return undefined;
   }
+}
+
+const ROUTES: ReadonlySet<unknown> = new Set<StorageRoute>([
+  'link',
+  'tree',
+  'changes',
+  'missing',
+  'put',
+  'upload_offset',
+  'upload_part',
+  'blob',
+  'commit',
+]);
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
+const isAbsent = (value: unknown): boolean => value === undefined;
+
+/** Those that can be said in JSON, and what each must have. */
+const IN_JSON: Record<string, (fault: Record<string, unknown>) => boolean> = {
+  status: ({ status }) => Number.isInteger(status) && (status as number) >= 300 && (status as number) <= 599,
+  html: () => true,
+  redirect: () => true,
+  hang: () => true,
+  drop: () => true,
+  lose_answer: () => true,
+  slow: ({ delay_ms }) => isCount(delay_ms),
+  cut_upload: ({ after }) => isCount(after),
+  cut_body: ({ after }) => isCount(after),
+  stall_body: ({ after }) => isCount(after),
+  short_body: ({ by }) => isCount(by),
+  flip_bit: ({ at }) => isCount(at),
+  ignore_range: () => true,
+};
+
+/** Reads a fault from JSON; null when it is none. `wait`, `rewrite` and `other_bytes` are for tests only. */
+export function readStorageFault(value: Record<string, unknown>): (StorageFault & StorageFaultScope) | null {
+  const { fault: _fault, ...read } = value;
+  const { do: what, route, id, skip, times } = read;
+  const isScope =
+    (isAbsent(route) || ROUTES.has(route)) &&
+    (isAbsent(id) || typeof id === 'string') &&
+    (isAbsent(skip) || isCount(skip)) &&
+    (isAbsent(times) || (isCount(times) && times !== 0));
+  const isComplete = typeof what === 'string' && Object.hasOwn(IN_JSON, what) && IN_JSON[what]?.(read);
+  return isScope && isComplete ? (read as unknown as StorageFault & StorageFaultScope) : null;
 }

@@ -110,6 +110,8 @@ export class StorageService {
   readonly #uploads = new Map<string, Promise<unknown>>();
   readonly #hanging = new Set<ServerResponse>();
   readonly violations: Violation[] = [];
+  /** Told of each violation as it happens. */
+  onViolation: (violation: Violation) => void = () => {};
   readonly requests: LoggedRequest[] = [];
 
   private constructor(store: StorageStore) {
@@ -238,6 +240,10 @@ export class StorageService {
 
   clearFaults(): void {
     this.#faults.clear();
+  }
+
+  get activeFaults(): readonly (StorageFault & StorageFaultScope)[] {
+    return this.#faults.active;
   }
 
   // --- HTTP -----------------------------------------------------------------------------------------------
@@ -717,7 +723,9 @@ export class StorageService {
 
   #violate(kind: ViolationKind, request: IncomingMessage, detail: string): void {
     const address = (request.url ?? '').replace(/\?.*$/s, '');
-    this.violations.push({ kind, detail: `${request.method} ${address}: ${detail}` });
+    const violation = { kind, detail: `${request.method} ${address}: ${detail}` };
+    this.violations.push(violation);
+    this.onViolation(violation);
   }
 }
 
