@@ -9,23 +9,27 @@ import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
-import type { ConnectionState, RouterMessages } from './platform/messages';
+import type { ConnectionState, GrantMessages, RouterMessages } from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
+import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
 import { createScreenFacts } from './platform/screen-facts';
-import { bodyKey } from './router/body-key';
 import { cancelHandedOver, createStorageService, storageHost } from './platform/storage-jobs';
+import { bodyKey } from './router/body-key';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
+import { createGrants, GRANTS_SETTLE_MS } from './router/grants';
 import { createHandshakeStatus } from './router/handshake-status';
 import { createLastPicture } from './router/last-picture';
 import { createLedger } from './router/ledger-store';
 import { remembered } from './router/remembered';
 import { createRouter } from './router/router';
 import { createSessionEpoch } from './router/session-epoch';
+import { followStoragePolicy } from './router/storage-policy';
 import { followToolPolicy } from './router/tool-policy';
 import { createSettings } from './settings/settings-store';
+import { applyStoragePolicy, listStorages, noteKept } from './storage/attachments';
 import { createCaptureQueue } from './tools/capture-queue';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
@@ -33,7 +37,7 @@ import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
 import type { SetTimer } from './tools/timing';
 import { createVisibleCapture } from './tools/visible-capture';
-import { badgeFor, connectionAnnouncement } from './ui/connection-sentence';
+import { buttonFor } from './ui/button-words';
 import { createTexts } from './ui/i18n';
 
 /** This instance of the worker: what another one began and did not end was cut off. */
@@ -63,11 +67,11 @@ const captures = createCaptureQueue({
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 const screen = createScreenFacts(monotonic);
+const storage = createStorageService();
 
 const dispatch = createDispatch({
   ledger,
   findTool,
-const storage = createStorageService();
   validators,
   policy,
   surroundings: async () => ({
@@ -78,17 +82,17 @@ const storage = createStorageService();
     loads,
     reencode,
     screen,
+    storage,
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
-    storage,
   },
+  handover: { host: storageHost, cancel: cancelHandedOver },
   now,
   setTimer,
   log: (line) => console.error(line),
 });
-  handover: { host: storageHost, cancel: cancelHandedOver },
 
 const dial = createDial({
   settings,
@@ -102,12 +106,23 @@ const dial = createDial({
 
 const { t, locale } = createTexts(browser.i18n);
 
-/** Without the seconds of a wait, which nobody would count down here. */
-function show(connection: ConnectionState): Promise<void> {
-  const { text, needs_person } = badgeFor(connection);
-  const tooltip = connectionAnnouncement(connection, now(), t, locale);
-  return showOnButton({ text, urgent: needs_person, tooltip });
+async function show(connection: ConnectionState): Promise<void> {
+  const storages = await listStorages().catch(() => []);
+  const lost = storages.filter(({ permission }) => permission === 'lost').map(({ name }) => name);
+  await showOnButton(buttonFor({ connection, lost, now: now(), t, locale }));
 }
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimer(resolve, ms));
+const grants = createGrants({
+  listStorages,
+  noteKept,
+  ownTabs,
+  goTo: goToTab,
+  release: async () => (await send('storages.release', {})).released,
+  remember: rememberTabs,
+  recall: recallTabs,
+  wait,
+});
 
 serve<RouterMessages>(
   createRouter({
@@ -131,10 +146,33 @@ serve<RouterMessages>(
   }),
 );
 
+serve<GrantMessages>({
+  'grants.leave': async ({ tab, url }) => ({ leaving: await grants.leave({ id: tab, url }) }),
+  async 'grants.look'() {
+    // A page tells that it closes before it is closed.
+    await wait(GRANTS_SETTLE_MS);
+    await lookAtStorages();
+    return {};
+  },
+});
+
 settings.onChanged(() => report('reconfigure', reconfigureRelayHost()));
 
+followStoragePolicy({
+  settings,
+  apply: applyStoragePolicy,
+  applied() {
+    send('storages.changed', {}).catch(() => undefined);
+    report('Storages', lookAtStorages());
+  },
+  setTimer,
+});
+
 onAlarm({
-  watch: () => report('watch', reviveRelayHost()),
+  watch() {
+    report('watch', reviveRelayHost());
+    report('Storages', lookAtStorages());
+  },
   sweep: () => report('sweep', sweep()),
 });
 // Starting the worker is what both are for.
@@ -146,6 +184,12 @@ setTimer(() => report('start', start()), 0);
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);
+  await grants.bringBack();
+  await lookAtStorages();
+}
+
+async function lookAtStorages(): Promise<void> {
+  await grants.look();
   const { connection } = await send('relay.connection', {});
   await show(connection);
 }

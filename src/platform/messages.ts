@@ -68,6 +68,8 @@ export interface Overview {
   enrollment: { source: 'policy' | 'person'; host: string } | null;
   allow_user_enrollment: boolean;
   allow_pause: boolean;
+  /** False where policy allows only Storages inside the browser. */
+  allow_local_folders: boolean;
   managed: boolean;
   paused: boolean;
   /** Managed keys that were ignored, each with the reason as a message key of `_locales`. */
@@ -141,11 +143,11 @@ export interface StorageJobMessage {
   remaining_ms: number;
 }
 
-/** Handled by the storage host in the offscreen document. */
-export interface StorageMessages {
 /** `unknown`: it was cut off with the document that had it, or its outcome is no longer kept. */
 export type JobReply = { state: 'running' } | { state: 'done'; outcome: JobOutcome } | { state: 'unknown' };
 
+/** Handled by the storage host in the offscreen document. */
+export interface StorageMessages {
   /** For the Storages page and `workspace_info`. Null when the worker does not answer in time. */
   'storages.list': { in: Record<never, never>; out: { storages: StorageOverview[] | null } };
   /** A page attached, repaired or detached something. */
@@ -155,8 +157,6 @@ export type JobReply = { state: 'running' } | { state: 'done'; outcome: JobOutco
    * False while a job runs.
    */
   'storages.release': { in: Record<never, never>; out: { released: boolean } };
-}
-
   /** UUID of this offscreen document. */
   'storages.host': { in: Record<never, never>; out: { host: string } };
   /** Starts or joins a job. Answers `running` after a while, to be asked again. */
@@ -174,6 +174,8 @@ export interface GrantMessages {
   'grants.leave': { in: { tab: number; url: string }; out: { leaving: boolean } };
   /** A page changed a Storage: the badge follows. */
   'grants.look': { in: Record<never, never>; out: Record<never, never> };
+}
+
 /** Counters for a person who looks for a fault; no token, no content. */
 export interface RelayDiagnostics {
   dropped_frames: Record<string, number>;

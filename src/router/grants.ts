@@ -34,7 +34,11 @@ export interface Grants {
   bringBack(): Promise<void>;
 }
 
-export const AWAY = 'about:blank';
+/**
+ * Where pages wait: of another origin, local, and quiet. `about:blank` would take the origin of the extension that sends a
+ * tab there, so that nothing is forgotten, and `data:` addresses are refused.
+ */
+export const AWAY = 'chrome://newtab/';
 /** Chrome forgets grants just after the last page has left, not in the same moment. */
 export const GRANTS_SETTLE_MS = 300;
 const POLL_MS = 50;

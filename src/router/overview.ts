@@ -20,11 +20,13 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     options.listActivity(ENTRIES_SHOWN),
     options.lastPicture(),
   ]);
-  const { enrollment, allow_user_enrollment, allow_pause, managed, paused, policy_problems } = settings;
+  const { enrollment, allow_user_enrollment, allow_pause, allow_local_folders } = settings;
+  const { managed, paused, policy_problems } = settings;
   return {
     enrollment: enrollment && { source: enrollment.source, host: enrollmentHost(enrollment.endpoint) },
     allow_user_enrollment,
     allow_pause,
+    allow_local_folders,
     managed,
     paused,
     policy_problems: policy_problems.map(({ key, reason }) => ({ key, reason })),

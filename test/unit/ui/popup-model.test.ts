@@ -7,6 +7,7 @@ const enrolled: Overview = {
   enrollment: { source: 'person', host },
   allow_user_enrollment: true,
   allow_pause: true,
+  allow_local_folders: true,
   managed: false,
   paused: false,
   policy_problems: [],

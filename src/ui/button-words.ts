@@ -1,0 +1,32 @@
+/** What the extension's button says with the popup closed (ui.md, States and Badge). Pure. */
+import type { ConnectionState } from '../platform/messages';
+import { badgeFor, connectionAnnouncement } from './connection-sentence';
+import type { Translate } from './i18n';
+
+export interface ButtonFacts {
+  connection: ConnectionState;
+  /** Names of the Storages whose permission is lost. */
+  lost: readonly string[];
+  now: number;
+  t: Translate;
+  locale: string;
+}
+
+export interface ButtonWords {
+  text: string;
+  urgent: boolean;
+  tooltip: string;
+}
+
+/**
+ * A lost Storage needs a person, except while paused: then nothing is to be used anyway. The sentence of the connection is
+ * without the seconds of a wait, which nobody would count down here.
+ */
+export function buttonFor({ connection, lost, now, t, locale }: ButtonFacts): ButtonWords {
+  const { text, needs_person } = badgeFor(connection);
+  const sentence = connectionAnnouncement(connection, now, t, locale);
+  if (lost.length === 0) return { text, urgent: needs_person, tooltip: sentence };
+  const tooltip = `${sentence}\n${t('storages_lost_tooltip', [new Intl.ListFormat(locale).format(lost)])}`;
+  if (connection.state === 'paused') return { text, urgent: needs_person, tooltip };
+  return { text: '!', urgent: true, tooltip };
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectionState } from '../../../src/platform/messages';
+import { buttonFor } from '../../../src/ui/button-words';
+import { texts } from './texts';
+
+const { t } = texts('en');
+const online: ConnectionState = { state: 'online', host: 'r.test', since: 0 };
+const button = (connection: ConnectionState, lost: string[]) =>
+  buttonFor({ connection, lost, now: 0, t, locale: 'en' });
+
+describe('storage.md, Attaching: the badge tells when one is lost', () => {
+  it('nothing lost: the badge of the connection', () => {
+    expect(button(online, [])).toMatchObject({ text: '', urgent: false });
+    expect(button({ state: 'not_enrolled' }, [])).toMatchObject({ text: '!', urgent: true });
+  });
+
+  it('one lost: a person is needed, and the tooltip says for which', () => {
+    const { text, urgent, tooltip } = button(online, ['Work', 'Photos']);
+    expect({ text, urgent }).toEqual({ text: '!', urgent: true });
+    expect(tooltip).toMatch(/^Online · r\.test.*\nNeeds a repair: Work and Photos$/s);
+  });
+
+  it('it comes before a wait that ends by itself, and not before a pause', () => {
+    expect(button({ state: 'connecting', host: 'r.test' }, ['Work']).text).toBe('!');
+    expect(button({ state: 'paused' }, ['Work'])).toMatchObject({ text: '‖', urgent: false });
+    expect(button({ state: 'paused' }, ['Work']).tooltip).toContain('Work');
+  });
+});
