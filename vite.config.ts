@@ -10,7 +10,11 @@ export default defineConfig({
     modulePreload: false,
     sourcemap: false,
     rollupOptions: {
-      input: { offscreen: 'src/offscreen.html', activity: 'src/ui/activity/activity.html' },
+      input: {
+        offscreen: 'src/offscreen.html',
+        activity: 'src/ui/activity/activity.html',
+        storages: 'src/ui/storages/storages.html',
+      },
     },
   },
 });

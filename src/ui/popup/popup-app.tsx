@@ -1,7 +1,7 @@
 /** The popup as a whole: what it remembers while it is open. Everything outside comes through `PopupPorts`. */
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ConnectionState, Overview } from '../../platform/messages';
+import type { ConnectionState, Overview, StorageOverview } from '../../platform/messages';
 import type { Texts } from '../i18n';
 import { LastPicture } from './last-picture';
 import { type ConnectResult, PasteForm } from './paste-form';
@@ -9,6 +9,7 @@ import { PopupFoot } from './popup-foot';
 import { popupModel } from './popup-model';
 import { RecentActivity } from './recent-activity';
 import { StateLine } from './state-line';
+import { StoragesSection } from './storages-section';
 
 export interface PopupPorts {
   texts: Texts;
@@ -18,6 +19,7 @@ export interface PopupPorts {
   feedConnection(tell: (state: ConnectionState | null) => void): () => void;
   /** These reject when nobody answers. */
   getOverview(): Promise<Overview>;
+  listStorages(): Promise<StorageOverview[]>;
   saveEnrollment(text: string): Promise<ConnectResult>;
   forgetEnrollment(): Promise<unknown>;
   setPaused(paused: boolean): Promise<unknown>;
@@ -92,6 +94,7 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
         />
       )}
       {overview?.last_picture && <LastPicture picture={overview.last_picture} now={now} texts={texts} />}
+      <StoragesSection listStorages={ports.listStorages} now={ports.now} texts={texts} />
       {overview && (overview.enrollment || overview.activity.length > 0) && (
         <RecentActivity activity={overview.activity} now={now} texts={texts} />
       )}

@@ -16,6 +16,7 @@ const ports: PopupPorts = {
   feedConnection: (tell) =>
     feedConnection({ connect: connectToOffscreen, ensure: () => send('offscreen.ensure', {}), after }, tell),
   getOverview: () => send('overview.get', {}),
+  listStorages: async () => (await send('storages.list', {})).storages ?? [],
   async saveEnrollment(text) {
     const answer = await send('enrollment.save', { text });
     return answer.saved ? null : answer.problem;

@@ -1,0 +1,95 @@
+/** What is durable of a Storage: revision, last save, sealed paths, links, recovery folders. */
+import type { ComponentChildren, JSX } from 'preact';
+import type { StorageOverview } from '../../platform/messages';
+import { formatFullTime } from '../format';
+import type { Texts } from '../i18n';
+
+interface Props {
+  storage: StorageOverview;
+  texts: Texts;
+}
+
+export function StorageFactsList({ storage, texts }: Props): JSX.Element {
+  const { t, locale } = texts;
+  const { storage_id, revision, saved_at, sealed, links, recovery_folders } = storage;
+  return (
+    <dl class="facts">
+      <Fact label={t('storage_id')}>
+        <span class="verbatim">{storage_id}</span>
+      </Fact>
+      <Fact label={t('storage_revision')}>
+        {revision === null ? (
+          t('storage_never_saved')
+        ) : (
+          <span class="verbatim revision">{String(revision)}</span>
+        )}
+      </Fact>
+      <Fact label={t('storage_saved_at')}>
+        {saved_at === null ? (
+          t('storage_never_saved')
+        ) : (
+          <time dateTime={new Date(saved_at).toISOString()}>{formatFullTime(saved_at, locale)}</time>
+        )}
+      </Fact>
+      <Fact label={t('storage_sealed')}>
+        <PathList
+          texts={texts}
+          rows={sealed.map(({ path, until }) => ({
+            path,
+            more: until === null ? '' : t('storage_until', [formatFullTime(until, locale)]),
+          }))}
+        />
+      </Fact>
+      <Fact label={t('storage_links')}>
+        <PathList
+          texts={texts}
+          rows={links.map(({ path, broken }) => ({ path, more: broken ? t('storage_link_broken') : '' }))}
+        />
+      </Fact>
+      <Fact label={t('storage_recovered')}>
+        <Recovered storage={storage} folders={recovery_folders} texts={texts} />
+      </Fact>
+    </dl>
+  );
+}
+
+function Recovered(props: { storage: StorageOverview; folders: string[]; texts: Texts }): JSX.Element {
+  const { storage, folders, texts } = props;
+  const { t } = texts;
+  if (storage.permission === 'lost') return <>{t('storage_recovered_unknown')}</>;
+  return (
+    <>
+      <PathList texts={texts} rows={folders.map((path) => ({ path, more: '' }))} />
+      {folders.length > 0 && <p class="hint">{t('storage_recovered_help')}</p>}
+    </>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function PathList({
+  rows,
+  texts: { t },
+}: {
+  rows: { path: string; more: string }[];
+  texts: Texts;
+}): JSX.Element {
+  if (rows.length === 0) return <>{t('storage_nothing')}</>;
+  return (
+    <ul>
+      {rows.map(({ path, more }) => (
+        <li key={path}>
+          {path === '' ? t('storage_whole') : <span class="verbatim">{path}</span>}
+          {more !== '' && <span class="more">{more}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
