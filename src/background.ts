@@ -5,7 +5,7 @@
 import validators from 'virtual:tool-validators';
 import { readAgentFacts } from './platform/agent-facts';
 import { ensureAlarms, onAlarm } from './platform/alarms';
-import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
+import { bodyKeys, putBody, readBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
@@ -15,7 +15,6 @@ import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
 import { createScreenFacts } from './platform/screen-facts';
-import { cancelHandedOver, createStorageService, storageHost } from './platform/storage-jobs';
 import { bodyKey } from './router/body-key';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
@@ -26,6 +25,7 @@ import { createLedger } from './router/ledger-store';
 import { remembered } from './router/remembered';
 import { createRouter } from './router/router';
 import { createSessionEpoch } from './router/session-epoch';
+import { createStorageJobs } from './router/storage-jobs';
 import { followStoragePolicy } from './router/storage-policy';
 import { followToolPolicy } from './router/tool-policy';
 import { createSettings } from './settings/settings-store';
@@ -67,7 +67,12 @@ const captures = createCaptureQueue({
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 const screen = createScreenFacts(monotonic);
-const storage = createStorageService();
+const storageJobs = createStorageJobs({
+  send,
+  bodies: { readBody, removeBodies },
+  newId,
+  wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
+});
 
 const dispatch = createDispatch({
   ledger,
@@ -82,13 +87,13 @@ const dispatch = createDispatch({
     loads,
     reencode,
     screen,
-    storage,
+    storage: storageJobs.service,
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
-  handover: { host: storageHost, cancel: cancelHandedOver },
+  handover: storageJobs.handover,
   now,
   setTimer,
   log: (line) => console.error(line),
