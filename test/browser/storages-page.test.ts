@@ -81,7 +81,7 @@ describe('a Storage inside the browser', () => {
     await person.press('Enter');
     await person.sees('“Notes” is attached.');
     expect(await card(person, 'Notes')).toMatch(
-      /^Notes Kept Inside the browser .*st_notes Revision Never Last save Never/,
+      /^Notes Kept Inside the browser .*st_notes Revision None Last save Not saved yet/,
     );
     expect(await storages()).toMatchObject([
       { storage_id: 'st_notes', name: 'Notes', backing: 'browser', permission: 'kept', managed: false },
@@ -91,7 +91,7 @@ describe('a Storage inside the browser', () => {
 
   it('has its row in the popup', async () => {
     const popup = await Person.open(browser);
-    await popup.sees(/Storages Manage Notes Kept Never/i);
+    await popup.sees(/Storages Manage Notes Kept Not saved yet/i);
     expect(await popup.barriers()).toEqual([]);
     await popup.leave();
   });

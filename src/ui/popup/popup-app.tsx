@@ -94,7 +94,12 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
         />
       )}
       {overview?.last_picture && <LastPicture picture={overview.last_picture} now={now} texts={texts} />}
-      <StoragesSection listStorages={ports.listStorages} now={ports.now} texts={texts} />
+      <StoragesSection
+        listStorages={ports.listStorages}
+        enrolled={(overview?.enrollment ?? null) !== null}
+        now={ports.now}
+        texts={texts}
+      />
       {overview && (overview.enrollment || overview.activity.length > 0) && (
         <RecentActivity activity={overview.activity} now={now} texts={texts} />
       )}

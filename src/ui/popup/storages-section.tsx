@@ -13,11 +13,13 @@ const PAGE = '../storages/storages.html';
 interface Props {
   /** Rejects when nobody answers. */
   listStorages(): Promise<StorageOverview[]>;
+  /** False at the first run: then nothing stands beside the paste box. */
+  enrolled: boolean;
   now(): number;
   texts: Texts;
 }
 
-export function StoragesSection({ listStorages, now, texts }: Props): JSX.Element | null {
+export function StoragesSection({ listStorages, enrolled, now, texts }: Props): JSX.Element | null {
   const [storages, setStorages] = useState<StorageOverview[] | null>(null);
   useEffect(() => {
     // What was last known stays; the next turn asks again.
@@ -26,7 +28,8 @@ export function StoragesSection({ listStorages, now, texts }: Props): JSX.Elemen
     const timer = setInterval(look, REFRESH_EVERY_MS);
     return () => clearInterval(timer);
   }, [listStorages]);
-  return storages === null ? null : <StorageRows storages={storages} now={now()} texts={texts} />;
+  if (storages === null || (storages.length === 0 && !enrolled)) return null;
+  return <StorageRows storages={storages} now={now()} texts={texts} />;
 }
 
 export function StorageRows(props: {

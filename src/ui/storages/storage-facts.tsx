@@ -18,11 +18,7 @@ export function StorageFactsList({ storage, texts }: Props): JSX.Element {
         <span class="verbatim">{storage_id}</span>
       </Fact>
       <Fact label={t('storage_revision')}>
-        {revision === null ? (
-          t('storage_never_saved')
-        ) : (
-          <span class="verbatim revision">{String(revision)}</span>
-        )}
+        {revision === null ? t('storage_nothing') : <span class="verbatim revision">{String(revision)}</span>}
       </Fact>
       <Fact label={t('storage_saved_at')}>
         {saved_at === null ? (

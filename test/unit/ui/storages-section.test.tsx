@@ -34,7 +34,7 @@ describe('ui.md, Popup 3: Storages', () => {
     } as const;
     expect(rows([storage, other]).map(({ text }) => text.replace(/\s/g, ' '))).toEqual([
       'WorkKept2:07 PM',
-      'NotesThis session onlyNever',
+      'NotesThis session onlyNot saved yet',
     ]);
   });
 
@@ -87,8 +87,8 @@ describe('what the Storages page tells of one', () => {
 
   it('never saved, nothing there', () => {
     expect(facts({ revision: null, saved_at: null })).toMatchObject({
-      Revision: 'Never',
-      'Last save': 'Never',
+      Revision: 'None',
+      'Last save': 'Not saved yet',
       Sealed: 'None',
       Links: 'None',
       'Recovered files': 'None',
