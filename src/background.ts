@@ -6,10 +6,10 @@ import validators from 'virtual:tool-validators';
 import { readAgentFacts } from './platform/agent-facts';
 import { ensureAlarms, onAlarm } from './platform/alarms';
 import { bodyKeys, putBody, readBody, removeBodies } from './platform/answer-bodies';
-import { showOnButton } from './platform/badge';
+import { recallLostStorages, rememberLostStorages, showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
-import type { ConnectionState, GrantMessages, RouterMessages } from './platform/messages';
+import type { ConnectionState, GrantMessages, RouterMessages, StorageOverview } from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
@@ -29,7 +29,7 @@ import { createStorageJobs } from './router/storage-jobs';
 import { followStoragePolicy } from './router/storage-policy';
 import { followToolPolicy } from './router/tool-policy';
 import { createSettings } from './settings/settings-store';
-import { applyStoragePolicy, listStorages, noteKept } from './storage/attachments';
+import { applyStoragePolicy, noteKept } from './storage/attachments';
 import { createCaptureQueue } from './tools/capture-queue';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
@@ -112,9 +112,14 @@ const dial = createDial({
 const { t, locale } = createTexts(browser.i18n);
 
 async function show(connection: ConnectionState): Promise<void> {
-  const storages = await listStorages().catch(() => []);
-  const lost = storages.filter(({ permission }) => permission === 'lost').map(({ name }) => name);
+  const lost = await recallLostStorages();
   await showOnButton(buttonFor({ connection, lost, now: now(), t, locale }));
+}
+
+async function listStorages(): Promise<StorageOverview[]> {
+  const { storages } = await send('storages.list', {});
+  if (storages === null) throw new Error('the storage worker did not answer');
+  return storages;
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimer(resolve, ms));
@@ -190,11 +195,15 @@ setTimer(() => report('start', start()), 0);
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);
   await grants.bringBack();
+  const { connection } = await send('relay.connection', {});
+  await show(connection);
   await lookAtStorages();
 }
 
 async function lookAtStorages(): Promise<void> {
   await grants.look();
+  const lost = (await listStorages()).filter(({ permission }) => permission === 'lost');
+  await rememberLostStorages(lost.map(({ name }) => name));
   const { connection } = await send('relay.connection', {});
   await show(connection);
 }

@@ -19,3 +19,16 @@ export async function showOnButton({ text, urgent, tooltip }: ButtonState): Prom
     browser.action.setTitle({ title: tooltip }),
   ]);
 }
+
+/** In `storage.session`: the badge of a new connection state must not wait for the storage worker. */
+const LOST_KEY = 'lost_storages';
+
+/** Names of the Storages whose permission is lost, as they were last seen. */
+export async function recallLostStorages(): Promise<string[]> {
+  const { [LOST_KEY]: names } = await browser.storage.session.get(LOST_KEY);
+  return Array.isArray(names) ? names.map(String) : [];
+}
+
+export async function rememberLostStorages(names: readonly string[]): Promise<void> {
+  await browser.storage.session.set({ [LOST_KEY]: names });
+}

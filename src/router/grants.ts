@@ -3,7 +3,7 @@
  * still holds while no page of the extension is open is kept; every other is forgotten by then. So this looks when no page
  * is open, and can send the pages away for a moment in order to look. Pure; the ports reach tabs and the database.
  */
-import type { Attachment } from '../storage/attachments';
+import type { StorageOverview } from '../platform/messages';
 
 export interface OwnTab {
   id: number;
@@ -11,7 +11,11 @@ export interface OwnTab {
 }
 
 export interface GrantPorts {
-  listStorages(): Promise<Attachment[]>;
+  /**
+   * Asked of the storage worker, which `release` ends: the service worker must not load a handle itself, because it could
+   * not let go of it, and a held handle keeps an old grant from being asked for in the right way.
+   */
+  listStorages(): Promise<StorageOverview[]>;
   noteKept(storage_id: string, kept: boolean): Promise<void>;
   /** The tabs that show a page of the extension. */
   ownTabs(): Promise<OwnTab[]>;
@@ -26,7 +30,7 @@ export interface GrantPorts {
 }
 
 export interface Grants {
-  /** Notes what is found to be kept. */
+  /** Notes what is found to be kept. Nothing while pages are away: that look is under way. */
   look(): Promise<void>;
   /** Sends the pages away and brings them back; `visit` is where the asking page wants to be then. */
   leave(visit: OwnTab): Promise<boolean>;
@@ -45,6 +49,7 @@ const POLL_MS = 50;
 const PATIENCE_MS = 3_000;
 
 export function createGrants(ports: GrantPorts): Grants {
+  let isAway = false;
   const areAllGone = async (): Promise<boolean> => (await ports.ownTabs()).length === 0;
 
   async function unproven(): Promise<string[]> {
@@ -55,8 +60,12 @@ export function createGrants(ports: GrantPorts): Grants {
   }
 
   async function look(): Promise<void> {
-    if ((await unproven()).length === 0 || !(await areAllGone())) return;
+    if (isAway || (await unproven()).length === 0 || !(await areAllGone())) return;
     await ports.wait(GRANTS_SETTLE_MS);
+    await note();
+  }
+
+  async function note(): Promise<void> {
     const kept = await unproven();
     // A page that came meanwhile may have been granted anew.
     if (!(await areAllGone())) return;
@@ -71,15 +80,18 @@ export function createGrants(ports: GrantPorts): Grants {
   }
 
   async function leaveAndReturn(tabs: OwnTab[]): Promise<void> {
+    isAway = true;
     try {
       await Promise.all(tabs.map(({ id }) => ports.goTo({ id, url: AWAY }).catch(() => undefined)));
       for (let waited = 0; waited < PATIENCE_MS && !(await areAllGone()); waited += POLL_MS) {
         await ports.wait(POLL_MS);
       }
-      await look();
-      // Also without anything to prove: what is not kept must be forgotten before anybody asks again.
       await ports.wait(GRANTS_SETTLE_MS);
+      // A handle that was loaded while the pages were still there belongs to the old grant.
+      await ports.release();
+      await note();
     } finally {
+      isAway = false;
       await bringBack();
     }
   }

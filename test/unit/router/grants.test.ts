@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { StorageOverview } from '../../../src/platform/messages';
 import { AWAY, createGrants, type GrantPorts, type OwnTab } from '../../../src/router/grants';
-import type { Attachment } from '../../../src/storage/attachments';
 
 const PAGE = 'chrome-extension://x/storages.html';
 
@@ -28,13 +28,19 @@ class FakeChrome implements GrantPorts {
     this.#goneSince = isAway ? (this.#goneSince ?? this.clock) : null;
   }
 
-  async listStorages(): Promise<Attachment[]> {
+  async listStorages(): Promise<StorageOverview[]> {
     const forgets = this.#goneSince !== null && this.clock - this.#goneSince >= 100;
     if (forgets) for (const [id, { kept }] of this.granted) if (!kept) this.granted.delete(id);
     return ['s1', 's2'].map((storage_id) => {
       const grant = this.granted.get(storage_id);
       const permission = grant ? (grant.noted ? 'kept' : 'this_session') : 'lost';
-      return { storage_id, name: storage_id, backing: 'folder', permission, managed: false } as Attachment;
+      return {
+        storage_id,
+        name: storage_id,
+        backing: 'folder',
+        permission,
+        managed: false,
+      } as StorageOverview;
     });
   }
 
@@ -124,6 +130,8 @@ describe('leaving and coming back', () => {
       'release',
       `tab 2 to ${AWAY}`,
       `tab 1 to ${AWAY}`,
+      // Only now is nobody there who could keep an old grant alive.
+      'release',
       's1 true',
       `tab 2 to ${PAGE}?other`,
       `tab 1 to ${PAGE}#check=s1`,
