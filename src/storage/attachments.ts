@@ -174,9 +174,14 @@ async function attachmentOf(row: StoredAttachment): Promise<Attachment> {
 
 async function permissionOf({ backing, handle, kept }: StoredAttachment): Promise<StoragePermission> {
   if (backing === 'browser') return 'kept';
-  const state = await handle?.queryPermission({ mode: 'readwrite' }).catch(() => 'denied');
-  if (state !== 'granted') return 'lost';
-  return kept ? 'kept' : 'this_session';
+  try {
+    if ((await handle?.queryPermission({ mode: 'readwrite' })) === 'granted') {
+      return kept ? 'kept' : 'this_session';
+    }
+  } catch {
+    // A handle that cannot even be asked is of no use to anybody.
+  }
+  return 'lost';
 }
 
 function isAllowed(backing: RootKind, { allow_local_folders }: StoragePolicy): boolean {

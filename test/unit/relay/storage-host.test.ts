@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { JOB_REPLY_HELD_MS, OUTCOME_KEPT_MS, StorageHost } from '../../../src/relay/storage-host';
+import type { FromWorker, ToWorker } from '../../../src/storage/worker-messages';
+import { FakeClock, settleDown } from '../router/fake-clock';
+
+class Rig {
+  readonly clock = new FakeClock();
+  /** What each worker was told, by the order in which they were started. */
+  readonly told: ToWorker[][] = [];
+  readonly ended: number[] = [];
+  readonly progress: [string, number][] = [];
+  endpoint: string | null = 'wss://r.test/s';
+  hear: (message: FromWorker) => void = () => {};
+  fail: () => void = () => {};
+  readonly host = new StorageHost({
+    id: 'here',
+    spawn: (heard, failed) => {
+      const number = this.told.push([]) - 1;
+      this.hear = heard;
+      this.fail = failed;
+      return {
+        post: (message) => this.told[number]?.push(message),
+        end: () => this.ended.push(number),
+      };
+    },
+    endpoint: () => this.endpoint,
+    progress: (id, { completed }) => this.progress.push([id, completed]),
+    clock: { wall: this.clock.now, monotonic: this.clock.now, setTimer: this.clock.setTimer },
+  });
+
+  run(key: string, { host = 'here' as string | null, begin = true, remaining_ms = 60_000 } = {}) {
+    const job = JSON.stringify({ tool: 'file_write', request_id: key, input: { text: 'SECRET' } });
+    return this.host.run({ host, key, job, begin, remaining_ms });
+  }
+
+  done(key: string): void {
+    this.hear({ type: 'done', key, outcome: { ok: true, output: '{}', attachments: [], body_key: null } });
+  }
+
+  get runs(): string[] {
+    return this.told.flat().flatMap((message) => (message.type === 'run' ? [message.key] : []));
+  }
+}
+
+describe('the storage host', () => {
+  test('a job runs once, however often it is handed over, and keeps its outcome for whoever asks', async () => {
+    const rig = new Rig();
+    const replies = [rig.run('a'), rig.run('a')];
+    rig.done('a');
+    for (const reply of [...replies, rig.run('a')]) expect(await reply).toMatchObject({ state: 'done' });
+    expect(rig.runs).toEqual(['a']);
+    expect(rig.told[0]).toMatchObject([{ endpoint: 'wss://r.test/s' }]);
+  });
+
+  test('says that it is running before Chrome would give up the message', async () => {
+    const rig = new Rig();
+    const reply = rig.run('a');
+    rig.clock.advance(JOB_REPLY_HELD_MS);
+    expect(await reply).toEqual({ state: 'running' });
+    expect(rig.clock.pending).toBe(1);
+  });
+
+  test('knows no job of another document, and begins none that is only to be joined', async () => {
+    const rig = new Rig();
+    expect(await rig.run('a', { host: 'there' })).toEqual({ state: 'unknown' });
+    expect(await rig.run('a', { begin: false })).toEqual({ state: 'unknown' });
+    expect(rig.runs).toEqual([]);
+  });
+
+  test('a job whose outcome is no longer kept does not begin again', async () => {
+    const rig = new Rig();
+    void rig.run('a');
+    rig.done('a');
+    rig.clock.advance(60_000 + OUTCOME_KEPT_MS - 1);
+    await settleDown();
+    expect(await rig.run('a')).toMatchObject({ state: 'done' });
+    rig.clock.advance(1);
+    await settleDown();
+    expect(await rig.run('a')).toEqual({ state: 'unknown' });
+    expect(rig.runs).toEqual(['a']);
+    expect(rig.clock.pending).toBe(0);
+  });
+
+  test('the deadline aborts the job; a cancel too, once it is known and as long as it runs', async () => {
+    const rig = new Rig();
+    rig.host.cancel('a', 'cancelled');
+    void rig.run('a', { remaining_ms: 1_000 });
+    rig.host.cancel('a', 'cancelled');
+    rig.clock.advance(1_000);
+    await settleDown();
+    rig.done('a');
+    rig.host.cancel('a', 'cancelled');
+    expect(rig.told[0]?.slice(1)).toEqual([
+      { type: 'abort', key: 'a', code: 'cancelled' },
+      { type: 'abort', key: 'a', code: 'timeout' },
+    ]);
+  });
+
+  test('progress goes on under the request’s id, until the job is done', () => {
+    const rig = new Rig();
+    void rig.run('a');
+    const tell = () =>
+      rig.hear({ type: 'progress', key: 'a', progress: { completed: 7, total: null, unit: 'bytes' } });
+    tell();
+    rig.done('a');
+    tell();
+    expect(rig.progress).toEqual([['a', 7]]);
+  });
+
+  test('a worker that could not be started fails its jobs, and the next job starts another', async () => {
+    const rig = new Rig();
+    const lost = rig.run('a');
+    rig.fail();
+    expect(await lost).toMatchObject({ state: 'done', outcome: { ok: false, code: 'outcome_unknown' } });
+    void rig.run('b');
+    expect(rig.told).toHaveLength(2);
+    expect(await rig.run('a')).toMatchObject({ state: 'done' });
+    expect(rig.runs).toEqual(['a', 'b']);
+  });
+
+  test('lets go of the worker only while no job runs', () => {
+    const rig = new Rig();
+    rig.host.start();
+    void rig.run('a');
+    expect(rig.host.release()).toBe(false);
+    rig.done('a');
+    expect(rig.host.release()).toBe(true);
+    expect(rig.ended).toEqual([0]);
+    rig.host.changed();
+    expect(rig.told[1]).toEqual([{ type: 'changed' }]);
+  });
+
+  test('lists what the worker says, or null when it does not', async () => {
+    const rig = new Rig();
+    const [first, second] = [rig.host.list(), rig.host.list()];
+    rig.hear({ type: 'listed', call: 1, storages: [] });
+    expect(await second).toEqual([]);
+    rig.clock.advance(60_000);
+    expect(await first).toBeNull();
+  });
+});
