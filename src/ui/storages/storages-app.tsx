@@ -1,5 +1,5 @@
 /** The Storages page as a whole: what it remembers while it is open. Everything outside comes through the ports. */
-import type { JSX, TargetedDragEvent } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FolderChoice } from '../../platform/folder-access';
 import type { StorageOverview } from '../../platform/messages';
@@ -36,6 +36,7 @@ export interface StoragesPorts {
 }
 
 const REFRESH_EVERY_MS = 3_000;
+const AGAIN_AFTER_MS = 500;
 
 interface Notice {
   key: MessageKey & ('storage_kept_notice' | 'storage_attached_notice' | 'storage_detached_notice');
@@ -53,7 +54,7 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
   const [problem, setProblem] = useState(false);
   const isWelcomed = useRef(false);
   const heading = useRef<HTMLHeadingElement>(null);
-  const folderDrop = useFolderDrop(ports);
+  const folderDrop = useFolderDrop(ports, allowsFolders);
 
   useEffect(() => {
     ports.allowsFolders().then(setAllowsFolders, () => undefined);
@@ -168,7 +169,7 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
   }
 
   return (
-    <main data-dropping={allowsFolders && folderDrop.isOver} {...(allowsFolders ? folderDrop.listeners : {})}>
+    <main data-dropping={folderDrop.isOver}>
       <h1 ref={heading} tabIndex={-1}>
         {t('storages_heading')}
       </h1>
@@ -219,7 +220,8 @@ interface StoragesNow {
 
 function useStorages(ports: StoragesPorts): StoragesNow {
   const [storages, setStorages] = useState<StorageOverview[] | null>(null);
-  const [failed, setFailed] = useState(false);
+  /** Tries in a row that nobody answered. One alone is a browser that just started. */
+  const [failures, setFailures] = useState(0);
   const asked = useRef(0);
 
   async function refresh(): Promise<void> {
@@ -229,12 +231,17 @@ function useStorages(ports: StoragesPorts): StoragesNow {
       const answer = await ports.list();
       if (turn !== asked.current) return;
       setStorages(answer);
-      setFailed(false);
+      setFailures(0);
     } catch {
-      setFailed(true);
+      setFailures((before) => before + 1);
     }
   }
 
+  useEffect(() => {
+    if (failures !== 1) return undefined;
+    const timer = setTimeout(refresh, AGAIN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [failures]);
   useEffect(() => {
     const look = (): void => {
       if (!document.hidden) void refresh();
@@ -247,36 +254,42 @@ function useStorages(ports: StoragesPorts): StoragesNow {
       document.removeEventListener('visibilitychange', look);
     };
   }, [ports]);
-  return { storages, failed, refresh };
+  return { storages, failed: failures > 1, refresh };
 }
 
 interface FolderDrop {
   isOver: boolean;
   /** The last thing that was dropped. */
   dropped: FolderChoice | null;
-  listeners: Record<'onDragOver' | 'onDragLeave' | 'onDrop', (event: TargetedDragEvent<HTMLElement>) => void>;
 }
 
-function useFolderDrop(ports: StoragesPorts): FolderDrop {
+/** On the whole window, also beside the page's column. */
+function useFolderDrop(ports: StoragesPorts, isAllowed: boolean): FolderDrop {
   const [isOver, setOver] = useState(false);
   const [dropped, setDropped] = useState<FolderChoice | null>(null);
-  return {
-    isOver,
-    dropped,
-    listeners: {
-      onDragOver(event) {
-        // Otherwise Chrome opens what is dropped, and the page is gone.
-        event.preventDefault();
-        setOver(true);
-      },
-      onDragLeave(event) {
-        if (event.relatedTarget === null) setOver(false);
-      },
-      onDrop(event) {
-        event.preventDefault();
-        setOver(false);
-        if (event.dataTransfer) void ports.droppedFolder(event.dataTransfer.items).then(setDropped);
-      },
-    },
-  };
+  useEffect(() => {
+    if (!isAllowed) return undefined;
+    const over = (event: DragEvent): void => {
+      // Otherwise Chrome opens what is dropped, and the page is gone.
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent): void => {
+      event.preventDefault();
+      setOver(false);
+      if (event.dataTransfer) void ports.droppedFolder(event.dataTransfer.items).then(setDropped);
+    };
+    document.addEventListener('dragover', over);
+    document.addEventListener('dragleave', leave);
+    document.addEventListener('drop', drop);
+    return () => {
+      document.removeEventListener('dragover', over);
+      document.removeEventListener('dragleave', leave);
+      document.removeEventListener('drop', drop);
+    };
+  }, [ports, isAllowed]);
+  return { isOver, dropped };
 }
