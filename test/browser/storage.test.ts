@@ -3,7 +3,7 @@
  * the browser's own file system, against the stand-in's storage service.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { attachBrowserStorage } from './harness/storages';
 import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
-const sha256 = (content: string): string => createHash('sha256').update(content).digest('hex');
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
 let directory: string;
 let world: World;
@@ -122,35 +122,193 @@ describe('storage.md, Modes: on the browser-internal Storage of a real browser',
   });
 });
 
+describe('tools.md, file_*: end to end', () => {
+  const PNG =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+  it('a picture comes inline when it is small, and as a blob when it is large', async () => {
+    const { storage_id } = await newStorage();
+    await ok('file_write', { storage_id, path: 'small.png', base64: PNG });
+    expect(await ok('file_read_image', { storage_id, path: 'small.png' })).toMatchObject({
+      mime_type: 'image/png',
+      image_base64: PNG,
+    });
+    const large = Buffer.concat([Buffer.from(PNG, 'base64'), Buffer.alloc(400_000, 1)]);
+    await ok('file_write', { storage_id, path: 'large.png', base64: large.toString('base64') });
+    expect(await ok('file_read_image', { storage_id, path: 'large.png' })).toMatchObject({
+      image_blob: { mime_type: 'image/png', size: large.length, sha256: sha256(large) },
+    });
+  });
+
+  it('a text longer than an answer comes in pieces that fit together', async () => {
+    const { storage_id } = await newStorage();
+    const text = 'línea 한글 😀\n'.repeat(30_000);
+    await ok('file_write', { storage_id, path: 't', text });
+    let read = '';
+    let next: JsonObject | null = null;
+    do {
+      const piece: JsonObject = await ok('file_read_text', { storage_id, path: 't', ...(next && { next }) });
+      read += piece.text as string;
+      next = piece.next as JsonObject | null;
+    } while (next);
+    expect(read).toBe(text);
+  });
+
+  it('a move and a removal of a directory; a Storage that is not attached', async () => {
+    const { storage_id } = await newStorage();
+    await ok('file_write', { storage_id, path: 'd/in/a', text: 'A' });
+    await ok('file_move', { storage_id, path: 'd', to: 'e/f' });
+    expect(await ok('file_list', { storage_id, path: '', recursive: true })).toMatchObject({
+      entries: [{ path: 'e' }, { path: 'e/f' }, { path: 'e/f/in' }, { path: 'e/f/in/a' }],
+    });
+    await ok('file_remove', { storage_id, path: 'e', recursive: true });
+    expect(await ok('file_list', { storage_id, path: '' })).toEqual({ entries: [], next: null });
+    expect(await code('file_list', { storage_id: 'none', path: '' })).toBe('storage_unknown');
+  });
+});
+
+describe('what the platform learns', () => {
+  it('the capability is announced, and workspace_info lists what is attached', async () => {
+    expect(world.relay.received[0]?.json).toMatchObject({
+      type: 'ready',
+      capabilities: expect.arrayContaining(['workspace_storage_path_v1']),
+    });
+    const { storage_id, token } = await newStorage();
+    await ok('file_write', { storage_id, path: 'p/a', text: 'A' });
+    const { revision } = await path({ mode: 'save_path', storage_id, path: 'p', token, seal: true });
+    const { storages } = await ok('workspace_info', {});
+    expect(storages).toContainEqual({
+      storage_id,
+      name: storage_id,
+      backing: 'browser',
+      permission: 'kept',
+      revision,
+      sealed_paths: ['p'],
+      links: [],
+    });
+  });
+
+  it('a refused token is storage_token_rejected, and a mode that lacks a field says which', async () => {
+    const { storage_id } = await newStorage();
+    await ok('file_write', { storage_id, path: 'a', text: 'A' });
+    expect(
+      await code('workspace_storage_path', { mode: 'save_path', storage_id, path: '', token: 'no' }),
+    ).toBe('storage_token_rejected');
+    const lacking = await call('workspace_storage_path', { mode: 'save_path', storage_id, path: '' });
+    expect(lacking).toMatchObject({ error_code: 'invalid_input', error: 'input lacks the field "token".' });
+  });
+});
+
+/** A save whose commit is held back at the service. */
+async function heldSave(timeout_ms = 60_000) {
+  const { relay, device } = world;
+  const { storage_id, token } = await newStorage();
+  // No other Storage has this content: it is uploaded.
+  const text = storage_id;
+  await ok('file_write', { storage_id, path: 'f', text });
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  relay.storage.fault({ do: 'wait', until: released, route: 'commit', id: storage_id, times: 1 });
+  const id = randomUUID();
+  const input = { mode: 'save_path', storage_id, path: '', token };
+  const answer = relay.command(device, { id, command: 'workspace_storage_path', input, timeout_ms });
+  answer.catch(() => undefined);
+  const commits = () =>
+    relay.storage.requests.filter((request) => request.route === 'commit' && request.id === storage_id);
+  await until('the commit is under way', () => commits().length > 0);
+  return { id, storage_id, token, text, release, answer, commits };
+}
+
+describe('wire.md §5: cancel and deadline of a storage job', () => {
+  it('a cancel ends the job at its next safe point, and the next job finds the old state', async () => {
+    const { id, storage_id, token, release, answer } = await heldSave();
+    world.relay.cancel(world.device, id);
+    expect(await answer).toMatchObject({ status: 'error', error_code: 'cancelled' });
+    release();
+    expect(await ok('file_stat', { storage_id, path: 'f' })).toMatchObject({ unsaved: true });
+    expect(await path({ mode: 'save_path', storage_id, path: '', token })).toMatchObject({ files: 1 });
+  });
+
+  it('the deadline is answered with timeout', async () => {
+    const { storage_id, token, release, answer } = await heldSave(1_500);
+    expect(await answer).toMatchObject({ status: 'error', error_code: 'timeout' });
+    release();
+    expect(await path({ mode: 'save_path', storage_id, path: '', token })).toMatchObject({ files: 1 });
+  });
+});
+
 describe('design.md, The way of a request: the service worker dies during a job', () => {
   it('the answer comes all the same, and the job ran once', async () => {
-    const { relay, browser, device } = world;
-    const { storage_id, token } = await newStorage();
-    await ok('file_write', { storage_id, path: 'f', text: 'F' });
-    let release = (): void => {};
-    const until_released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    relay.storage.fault({ do: 'wait', until: until_released, route: 'commit', id: storage_id, times: 1 });
-    const id = randomUUID();
-    const input = { mode: 'save_path', storage_id, path: '', token };
-    const answer = relay.command(device, {
-      id,
-      command: 'workspace_storage_path',
-      input,
-      timeout_ms: 60_000,
-    });
-    const commits = () =>
-      relay.storage.requests.filter((request) => request.route === 'commit' && request.id === storage_id);
-    await until('the commit is under way', () => commits().length > 0);
+    const { browser } = world;
+    const { answer, commits, release, text } = await heldSave();
     const page = await browser.extensionPage();
     for (let kills = 0; kills < 3; kills += 1) {
       await until('the service worker runs', () => browser.serviceWorkerTarget());
       await browser.killServiceWorker(page);
     }
     release();
-    expect(await answer).toMatchObject({ status: 'ok', output: { files: 1, uploaded_bytes: 1 } });
+    expect(await answer).toMatchObject({ status: 'ok', output: { files: 1, uploaded_bytes: text.length } });
     expect(commits()).toHaveLength(1);
     await page.close();
+  });
+});
+
+describe('storage.md, Nothing is half: the browser is killed during a job', () => {
+  it('the id answers outcome_unknown, the old state is there, and the next save converges', async () => {
+    const { relay, device } = world;
+    const { id, storage_id, token, text, release, commits } = await heldSave();
+    await world.browser.kill();
+    release();
+    const connections = device.connections.length;
+    await world.relaunch();
+    await relay.waitForOnline(device, { after: connections });
+    const again = await relay.until(
+      () =>
+        relay.received.find(({ json }) => {
+          const frame = json as JsonObject | undefined;
+          return frame?.type === 'tool_response' && frame.id === id;
+        }),
+      'the answer after the restart',
+    );
+    expect(again.json).toMatchObject({ status: 'error', error_code: 'outcome_unknown' });
+    expect(commits()).toHaveLength(1);
+    expect(await ok('file_read_text', { storage_id, path: 'f' })).toMatchObject({ text });
+    await path({ mode: 'save_path', storage_id, path: '', token });
+    expect(await relay.storage.texts(storage_id)).toEqual({ f: text });
+  });
+
+  it('a seal holds across the restart', async () => {
+    const { relay, device } = world;
+    const { storage_id, token } = await newStorage();
+    await ok('file_write', { storage_id, path: 'f', text: 'F' });
+    await path({ mode: 'save_path', storage_id, path: 'f', token, seal: true });
+    await world.browser.kill();
+    const connections = device.connections.length;
+    await world.relaunch();
+    await relay.waitForOnline(device, { after: connections });
+    expect(await code('file_write', { storage_id, path: 'f', text: 'x' })).toBe('storage_path_sealed');
+  });
+});
+
+describe('storage.md: a token is used for its own job only, held in memory', () => {
+  it('nothing of it is on the disk after jobs that ended, failed and were cut off', async () => {
+    const { storage_id, token } = await newStorage();
+    const refused = `refused-${randomUUID()}`;
+    await ok('file_write', { storage_id, path: 'f', text: 'F' });
+    await path({ mode: 'save_path', storage_id, path: '', token });
+    await code('workspace_storage_path', { mode: 'save_path', storage_id, path: '', token: refused });
+    const held = await heldSave();
+    await world.browser.kill();
+    held.release();
+    const { profile } = world.browser;
+    const files = readdirSync(profile, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(profile, name))
+      .filter((name) => statSync(name, { throwIfNoEntry: false })?.isFile());
+    const holding = (text: string) => files.filter((name) => readFileSync(name).includes(text));
+    // What is stored is found by this way of looking.
+    expect(holding(storage_id)).not.toEqual([]);
+    for (const secret of [token, refused, held.token]) expect(holding(secret)).toEqual([]);
   });
 });

@@ -361,10 +361,11 @@ export class StorageService {
         return true;
       case 'wait':
         await fault.until;
-        return false;
+        // Whoever went away meanwhile did nothing wrong.
+        return request.socket.destroyed;
       case 'slow':
         await later(fault.delay_ms);
-        return false;
+        return request.socket.destroyed;
       default:
         return false;
     }
