@@ -95,6 +95,7 @@ describe('the popup', () => {
     expect(overview).toEqual({
       enrollment: { source: 'person', host: 'r.test:8443' },
       allow_user_enrollment: true,
+      allow_local_folders: true,
       allow_pause: true,
       managed: true,
       paused: false,
