@@ -23,6 +23,8 @@ export interface StorageToAttach {
   name: string;
   /** Null: inside the browser. */
   handle: FolderHandle | null;
+  /** It was dropped, not picked. */
+  dropped: boolean;
 }
 
 /** `failed`: nobody knows why; the page says so. */
@@ -47,6 +49,7 @@ export function AttachForm(props: Props): JSX.Element {
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<StorageDraft['backing']>('folder');
   const [handle, setHandle] = useState<FolderHandle | null>(null);
+  const [isDropped, setDropped] = useState(false);
   const [problems, setProblems] = useState<FormProblems>(NO_PROBLEMS);
   const [working, setWorking] = useState(false);
   /** Counts the tries, so that each one moves the focus. */
@@ -59,10 +62,10 @@ export function AttachForm(props: Props): JSX.Element {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]')?.focus();
   }, [tries]);
   useEffect(() => {
-    if (dropped !== null) take(dropped);
+    if (dropped !== null) take(dropped, true);
   }, [dropped]);
 
-  function take(choice: FolderChoice): void {
+  function take(choice: FolderChoice, byDrop: boolean): void {
     if (choice === 'cancelled') return;
     setChosen('folder');
     if (typeof choice === 'string') {
@@ -70,6 +73,7 @@ export function AttachForm(props: Props): JSX.Element {
       return;
     }
     setHandle(choice);
+    setDropped(byDrop);
     setProblems((before) => ({ ...before, folder: null }));
     setName((before) => before || choice.name);
   }
@@ -85,6 +89,7 @@ export function AttachForm(props: Props): JSX.Element {
       storage_id: storageIdOf(draft),
       name: name.trim(),
       handle: backing === 'folder' ? handle : null,
+      dropped: isDropped,
     });
     setWorking(false);
     if (typeof result === 'object') {
@@ -143,7 +148,8 @@ export function AttachForm(props: Props): JSX.Element {
               problem={problems.folder}
               dropping={props.dropping}
               busy={busy}
-              onPick={() => void props.pickFolder().then(take)}
+              dropped={isDropped}
+              onPick={() => void props.pickFolder().then((choice) => take(choice, false))}
             />
           )}
           <Choice texts={texts} backing="browser" chosen={backing} onChoose={setChosen} />
@@ -186,6 +192,7 @@ interface FolderPartProps {
   folder: string | null;
   problem: FolderProblem | null;
   dropping: boolean;
+  dropped: boolean;
   busy: boolean;
   onPick(): void;
 }
@@ -196,6 +203,7 @@ function FolderPart(props: FolderPartProps): JSX.Element {
     folder,
     problem,
     dropping,
+    dropped,
     busy,
     onPick,
   } = props;
@@ -216,7 +224,8 @@ function FolderPart(props: FolderPartProps): JSX.Element {
         <span class="hint">{t(dropping ? 'attach_drop_here' : 'attach_drop_help')}</span>
       </div>
       <p id="folder-note" class="note" role="status" data-wrong={problem !== null}>
-        {problem === null ? t('attach_folder_steps') : folderProblemInWords(problem, t)}
+        {problem !== null && folderProblemInWords(problem, t)}
+        {problem === null && t(folder !== null && dropped ? 'attach_dropped_steps' : 'attach_folder_steps')}
       </p>
     </div>
   );

@@ -10,13 +10,13 @@ export const PERMISSION_WORDS: Readonly<Record<StoragePermission, MessageKey>> =
 };
 
 /** What happened to one Storage on this page, beside what its permission says. */
-export type Attention = 'finish' | 'not_kept' | 'refused' | 'gone' | 'busy';
+export type Attention = 'view' | 'finish' | 'not_kept' | 'refused' | 'gone' | 'busy';
 
 export interface CardWords {
   heading: MessageKey | null;
   help: MessageKey | null;
   /** The one button that repairs it. */
-  action: { label: MessageKey; does: 'ask' | 'keep' | 'choose' } | null;
+  action: { label: MessageKey; does: 'ask' | 'view' | 'keep' | 'choose' } | null;
   /** For those who do not want to be asked for every visit. */
   session_only: boolean;
 }
@@ -41,6 +41,13 @@ export function cardWords(permission: StoragePermission, attention: Attention | 
   }
   const ask = { label: 'storage_repair', does: 'ask' } as const;
   switch (attention) {
+    case 'view':
+      return {
+        heading: 'storage_view_heading',
+        help: 'storage_view_help',
+        action: { label: 'storage_finish_action', does: 'view' },
+        session_only: false,
+      };
     case 'finish':
       return {
         heading: 'storage_finish_heading',
@@ -67,5 +74,5 @@ export function afterVisit(
   if (step === 'repair') return { notice: null, attention: null };
   if (permission === 'kept') return { notice: 'kept', attention: null };
   if (permission === 'this_session') return { notice: null, attention: null };
-  return { notice: null, attention: step === 'finish' ? 'finish' : 'not_kept' };
+  return { notice: null, attention: step === 'check' ? 'not_kept' : step };
 }

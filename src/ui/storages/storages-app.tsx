@@ -99,14 +99,14 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
     setBusy(false);
   }
 
-  async function ask(storage_id: string, check: boolean): Promise<void> {
+  async function ask(storage_id: string, then: VisitNote['step'] | null): Promise<void> {
     const answer = await ports.askAgain(storage_id);
     if (answer !== 'granted') {
       mark(storage_id, answer);
       return;
     }
     mark(storage_id, null);
-    if (check) await leave({ step: 'check', storage_id });
+    if (then !== null) await leave({ step: then, storage_id });
     else await ports.tellChanged();
   }
 
@@ -126,7 +126,9 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
     const { storage_id } = storage;
     switch (does) {
       case 'ask':
-        return act(() => ask(storage_id, true));
+        return act(() => ask(storage_id, 'check'));
+      case 'view':
+        return act(() => ask(storage_id, 'finish'));
       case 'keep':
         // Chrome asks only for what it has forgotten.
         return act(() => leave({ step: 'finish', storage_id }));
@@ -138,7 +140,7 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
   async function attach(storage: StorageToAttach): Promise<AttachResult> {
     setProblem(false);
     setNotice(null);
-    const { storage_id, name, handle } = storage;
+    const { storage_id, name, handle, dropped } = storage;
     try {
       if (handle === null) {
         await ports.attachBrowser({ storage_id, name });
@@ -148,9 +150,10 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
       }
       const other = await ports.overlapping(handle);
       if (other !== null) return { problem: 'overlaps', name: other };
-      if (!(await ports.askForFolder(handle))) return { problem: 'refused' };
+      // What Chrome is asked of a handle that was dropped it does not remember; it must be loaded anew first.
+      if (!dropped && !(await ports.askForFolder(handle))) return { problem: 'refused' };
       await ports.attachFolder({ storage_id, name, handle });
-      await leave({ step: 'finish', storage_id });
+      await leave({ step: dropped ? 'view' : 'finish', storage_id });
       await refresh();
       return 'attached';
     } catch {
@@ -191,7 +194,7 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
               isWanted={ports.note?.storage_id === storage.storage_id}
               busy={busy || leaving}
               onRepair={(does) => repair(storage, does)}
-              onSessionOnly={() => act(() => ask(storage.storage_id, false))}
+              onSessionOnly={() => act(() => ask(storage.storage_id, null))}
               onDetach={() => detach(storage)}
             />
           ))}

@@ -4,17 +4,17 @@
  */
 
 /**
- * `finish`: a folder was granted for the first time, Chrome must be asked once more. `check`: Chrome was asked, and what
+ * `view`: a folder was dropped, Chrome must be asked for the first time. `finish`: a folder was granted for the first time, Chrome must be asked once more. `check`: Chrome was asked, and what
  * it still grants is kept. `repair`: a person wants to repair it.
  */
-export type VisitStep = 'finish' | 'check' | 'repair';
+export type VisitStep = 'view' | 'finish' | 'check' | 'repair';
 
 export interface VisitNote {
   step: VisitStep;
   storage_id: string;
 }
 
-const STEPS: readonly string[] = ['finish', 'check', 'repair'] satisfies VisitStep[];
+const STEPS: readonly string[] = ['view', 'finish', 'check', 'repair'] satisfies VisitStep[];
 
 export function writeVisitNote({ step, storage_id }: VisitNote): string {
   return `#${step}=${encodeURIComponent(storage_id)}`;

@@ -37,7 +37,7 @@ describe('storage.md, Attaching: one button that repairs it', () => {
   });
 
   it('who chose “this time” on purpose may stay with it', () => {
-    const offering = (['finish', 'not_kept', 'refused', 'gone', 'busy'] satisfies Attention[]).filter(
+    const offering = (['view', 'finish', 'not_kept', 'refused', 'gone', 'busy'] satisfies Attention[]).filter(
       (attention) => cardWords('lost', attention).session_only,
     );
     expect(offering).toEqual(['not_kept']);
@@ -46,13 +46,18 @@ describe('storage.md, Attaching: one button that repairs it', () => {
 
 describe('the page comes back', () => {
   it('what is still granted then is kept', () => {
-    for (const step of ['finish', 'check'] as const) {
+    for (const step of ['view', 'finish', 'check'] as const) {
       expect(afterVisit(note(step), 'kept')).toEqual({ notice: 'kept', attention: null });
     }
   });
 
   it('from the first grant: the second step', () => {
     expect(afterVisit(note('finish'), 'lost')).toEqual({ notice: null, attention: 'finish' });
+  });
+
+  it('a dropped folder: Chrome is asked only now, and once more after that', () => {
+    expect(afterVisit(note('view'), 'lost')).toEqual({ notice: null, attention: 'view' });
+    expect(cardWords('lost', 'view')).toMatchObject({ help: 'storage_view_help', action: { does: 'view' } });
   });
 
   it('from the second: it was not allowed on every visit', () => {
@@ -67,7 +72,7 @@ describe('the page comes back', () => {
 
 describe('the note in the address', () => {
   it('property: it is read as it was written', () => {
-    const step = fc.constantFrom('finish' as const, 'check' as const, 'repair' as const);
+    const step = fc.constantFrom('view' as const, 'finish' as const, 'check' as const, 'repair' as const);
     fc.assert(
       fc.property(step, fc.string({ unit: 'grapheme', minLength: 1 }), (written, storage_id) => {
         const fragment = writeVisitNote({ step: written, storage_id });
