@@ -100,7 +100,7 @@ describe('wire.md §2 and §3: connecting', () => {
     expect(ready.capabilities).toEqual(
       expect.arrayContaining(['concurrency:4', 'ping_interval:20', 'ack', 'progress', 'blob_upload']),
     );
-    expect(ready.capabilities).not.toContain('workspace_storage_path_v1');
+    expect(ready.capabilities).toContain('workspace_storage_path_v1');
     expect(ready.tools).toEqual(expect.arrayContaining(['describe_tools', 'workspace_info', 'screenshot']));
     expect(relay.violations).toEqual([]);
   });
