@@ -81,6 +81,11 @@ const dispatch = createDispatch({
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
+  isAlive: () =>
+    browser.runtime.getPlatformInfo().then(
+      () => true,
+      () => false,
+    ),
   now,
   setTimer,
   log: (line) => console.error(line),

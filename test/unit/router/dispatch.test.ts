@@ -227,6 +227,30 @@ describe('wire.md §5 rule 4: once', () => {
     expect((await rig.activity()).filter(({ outcome }) => outcome === 'outcome_unknown')).toHaveLength(1);
   });
 
+  test('what fails because the worker is being ended is no outcome', async () => {
+    const rig = createRig();
+    let alive = true;
+    const dying = rig.worker('dying', { isAlive: async () => alive });
+    const heard: unknown[] = [];
+    for (const [id, command] of [
+      ['r1', 'write'],
+      ['r2', 'look'],
+    ] as const) {
+      answerFor(dying, request(id, command)).then((answer) => heard.push(answer));
+    }
+    const [one, other] = [await startsOf(rig, 1), await startsOf(rig, 2)];
+    alive = false;
+    one.fail(new Error('No SW'));
+    other.fail(new AgentError('tab_not_found'));
+    await settleDown();
+    expect(heard).toEqual([]);
+    const worker = rig.worker('new');
+    expect(codeOf(await answerFor(worker, request('r1')))).toBe('outcome_unknown');
+    const again = answerFor(worker, request('r2', 'look'));
+    (await startsOf(rig, 3)).finish({ output: {} });
+    expect(codeOf(await again)).toBe('ok');
+  });
+
   test('a read-only tool that was cut off runs again', async () => {
     const rig = createRig();
     answerFor(rig.worker('dead'), request('r1', 'look')).catch(() => undefined);
