@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bodyKeys, readBody } from '../../../src/platform/answer-bodies';
+import type { AnswerMessage } from '../../../src/platform/messages';
 import { AgentError } from '../../../src/protocol/errors';
 import type { JsonObject, JsonValue } from '../../../src/protocol/json';
 import { ANSWERS_KEPT_MS, MAX_FRAME_BYTES } from '../../../src/protocol/limits';
@@ -185,7 +186,8 @@ describe('wire.md §5 rule 4: once', () => {
     answers.push(answerFor(worker, request('r1', 'write', { text: 'a' })));
     await settleDown();
     finish({ output: { n: 1 } });
-    const [first, ...rest] = await Promise.all(answers);
+    const [first, ...rest] = (await Promise.all(answers)) as [AnswerMessage, ...AnswerMessage[]];
+    expect(outcomeOf(first)).toMatchObject({ output: { n: 1 } });
     for (const other of rest) expect(other).toEqual(first);
     expect(await answerFor(worker, request('r1', 'write', { text: 'a' }))).toEqual(first);
     expect(rig.started).toHaveLength(1);
@@ -459,8 +461,10 @@ describe('the deadline', () => {
     expect(await first).toEqual({ running: true });
     const second = worker.run(request('r1'), 580_000);
     finish({ output: {} });
-    const reply = await second;
-    expect(reply.running).toBe(false);
+    expect(await second).toMatchObject({
+      running: false,
+      answer: { outcome: expect.stringContaining('"ok"') },
+    });
     expect(rig.started).toHaveLength(1);
     expect(rig.clock.pending).toBe(0);
   });
