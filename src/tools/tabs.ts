@@ -235,6 +235,10 @@ export const tabActivate = defineTool<{ tab_id: number }>({
 async function bringToFront(browser: Browser, window_id: number): Promise<void> {
   const window = await browser.windows.get(window_id);
   if (window.state === 'minimized') await browser.windows.update(window_id, { state: 'normal' });
+  // Where no window manager is (headless), several windows say they have the focus, and Chrome does not give it anew to one that does.
+  if (window.type === 'normal' && window.focused && (await lastFocusedWindow(browser))?.id !== window_id) {
+    await browser.windows.update(window_id, { focused: false });
+  }
   await browser.windows.update(window_id, { focused: true });
 }
 

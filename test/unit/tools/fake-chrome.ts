@@ -36,6 +36,7 @@ export interface FakeWindow {
   id: number;
   type: Windows.WindowType;
   state: Windows.WindowState;
+  focused: boolean;
 }
 
 interface RequestDetails {
@@ -70,6 +71,8 @@ export class FakeChrome {
   readonly onUpdated = new FakeEvent<[number, Partial<Tabs.OnUpdatedChangeInfoType>, FakeTab]>();
   readonly onRemoved = new FakeEvent<[number]>();
   readonly onReplaced = new FakeEvent<[number, number]>();
+  /** Headless there is none: every window says it has the focus. */
+  hasWindowManager = true;
   /** A page that asks the person before it is closed. */
   asksBeforeClosing = false;
   private lastId = 100;
@@ -77,13 +80,21 @@ export class FakeChrome {
   private moment = 0;
 
   openWindow(urls: string[] = ['https://a.test/'], type: Windows.WindowType = 'normal'): FakeWindow {
-    const window: FakeWindow = { id: this.newId(), type, state: 'normal' };
+    const window: FakeWindow = { id: this.newId(), type, state: 'normal', focused: false };
     this.windows.push(window);
-    this.focusOrder.unshift(window.id);
+    this.focus(window);
     for (const url of urls) this.addTab(window.id, url);
     const first = this.tabs.find(({ windowId }) => windowId === window.id);
     if (first) this.activate(first.id);
     return window;
+  }
+
+  /** As Chrome does: nothing for a window that says it has the focus already. */
+  private focus(window: FakeWindow): void {
+    if (window.focused) return;
+    if (this.hasWindowManager) for (const other of this.windows) other.focused = false;
+    window.focused = true;
+    this.focusOrder = [window.id, ...this.focusOrder.filter((other) => other !== window.id)];
   }
 
   addTab(windowId: number, url: string, status: Tabs.TabStatus = 'complete'): FakeTab {
@@ -235,7 +246,8 @@ export class FakeChrome {
           this.note('windows.update', id, change);
           const window = this.window(id);
           if (change.state) window.state = change.state;
-          if (change.focused) this.focusOrder = [id, ...this.focusOrder.filter((other) => other !== id)];
+          if (change.focused === false) window.focused = false;
+          if (change.focused) this.focus(window);
         },
       },
       tabs: {

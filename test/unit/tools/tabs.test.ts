@@ -237,6 +237,14 @@ describe('tab_activate', () => {
     expect(rig.chrome.focusOrder[0]).toBe(window_id);
   });
 
+  test('where every window says it has the focus, the window becomes the last focused one all the same', async () => {
+    rig.chrome.hasWindowManager = false;
+    const { window_id, tabs } = openWindow('https://a.test/');
+    openWindow('https://b.test/');
+    await rig.call('tab_activate', { tab_id: tabAt(tabs, 0).id });
+    expect(rig.chrome.focusOrder[0]).toBe(window_id);
+  });
+
   test('brings a minimized window back, so that a screenshot can be taken', async () => {
     const { tabs } = openWindow('https://a.test/');
     for (const window of rig.chrome.windows) window.state = 'minimized';
