@@ -75,6 +75,10 @@ export class FakeChrome {
   hasWindowManager = true;
   /** A page that asks the person before it is closed. */
   asksBeforeClosing = false;
+  /** The tabs whose page asks now, with the answer of a person who stays. */
+  readonly dialogs = new Map<number, () => void>();
+  /** A tab goes just before the command to close it arrives. */
+  closedBefore = false;
   private lastId = 100;
   private lastRequest = 0;
   private moment = 0;
@@ -272,8 +276,11 @@ export class FakeChrome {
         },
         remove: async (id: number) => {
           this.note('tabs.remove', id);
+          if (this.closedBefore) this.remove(id);
           this.tab(id);
-          if (!this.asksBeforeClosing) this.remove(id);
+          // Told a second time while the page asks, Chrome closes it over the head of the person.
+          if (!this.asksBeforeClosing || this.dialogs.has(id)) this.remove(id);
+          else this.dialogs.set(id, () => this.dialogs.delete(id));
         },
         reload: async (id: number) => this.step('tabs.reload', id),
         goBack: async (id: number) => {
@@ -293,7 +300,16 @@ export class FakeChrome {
         onReplaced: this.onReplaced,
       },
       scripting: {
-        executeScript: async ({ target, args }: { target: { tabId: number }; args: [number] }) => {
+        executeScript: async ({ target, args }: { target: { tabId: number }; args?: [number] }) => {
+          if (this.dialogs.has(target.tabId)) {
+            await new Promise<void>((resolve) => {
+              this.dialogs.set(target.tabId, () => {
+                this.dialogs.delete(target.tabId);
+                resolve();
+              });
+            });
+          }
+          if (!args) return [{ frameId: 0, result: null }];
           if (this.historyLength === undefined) throw new Error('Cannot access contents of the page.');
           this.step(`history.go:${args[0]}`, target.tabId);
           return [{ frameId: 0, result: this.historyLength }];
