@@ -77,8 +77,8 @@ export class FakeChrome {
   asksBeforeClosing = false;
   /** The tabs whose page asks now, with the answer of a person who stays. */
   readonly dialogs = new Map<number, () => void>();
-  /** A tab goes just before the command to close it arrives. */
-  closedBefore = false;
+  /** A tab that goes as soon as the tabs were asked for. */
+  goesAfterQuery: number | null = null;
   private lastId = 100;
   private lastRequest = 0;
   private moment = 0;
@@ -256,11 +256,15 @@ export class FakeChrome {
       },
       tabs: {
         get: async (id: number) => ({ ...this.tab(id) }),
-        query: async ({ active, windowId }: { active?: boolean; windowId?: number }) =>
-          this.tabs
+        query: async ({ active, windowId }: { active?: boolean; windowId?: number }) => {
+          const found = this.tabs
             .filter((tab) => active === undefined || tab.active === active)
             .filter((tab) => windowId === undefined || tab.windowId === windowId)
-            .map((tab) => ({ ...tab })),
+            .map((tab) => ({ ...tab }));
+          if (this.goesAfterQuery !== null) this.remove(this.goesAfterQuery);
+          this.goesAfterQuery = null;
+          return found;
+        },
         create: async (details: { url?: string; windowId: number; active: boolean }) => {
           this.note('tabs.create', details);
           this.window(details.windowId);
@@ -276,7 +280,6 @@ export class FakeChrome {
         },
         remove: async (id: number) => {
           this.note('tabs.remove', id);
-          if (this.closedBefore) this.remove(id);
           this.tab(id);
           // Told a second time while the page asks, Chrome closes it over the head of the person.
           if (!this.asksBeforeClosing || this.dialogs.has(id)) this.remove(id);

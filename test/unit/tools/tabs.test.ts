@@ -242,7 +242,7 @@ describe('tab_close', () => {
   test('a tab that another call or the person closed a moment before Chrome was asked is closed', async () => {
     const { tabs } = openWindow('https://a.test/', 'https://b.test/');
     const tab_id = tabAt(tabs, 0).id;
-    rig.chrome.closedBefore = true;
+    rig.chrome.goesAfterQuery = tab_id;
     expect((await rig.call('tab_close', { tab_id })).output).toEqual({ tab_id });
     expect(rig.chrome.onRemoved.hasListeners()).toBe(false);
   });
