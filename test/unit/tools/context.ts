@@ -18,7 +18,7 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
-  readonly abort = new AbortController();
+  abort = new AbortController();
   context: ToolContext;
   private ids = 0;
 
