@@ -81,6 +81,11 @@ const dispatch = createDispatch({
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
+  isAlive: () =>
+    browser.runtime.getPlatformInfo().then(
+      () => true,
+      () => false,
+    ),
   now,
   setTimer,
   log: (line) => console.error(line),
@@ -133,12 +138,21 @@ onAlarm({
   watch: () => report('watch', reviveRelayHost()),
   sweep: () => report('sweep', sweep()),
 });
-// Starting the worker is what both are for.
-browser.runtime.onInstalled.addListener(() => report('sweep', sweep()));
-browser.runtime.onStartup.addListener(() => report('sweep', sweep()));
+browser.runtime.onInstalled.addListener(begin);
+browser.runtime.onStartup.addListener(begin);
 
-// Behind whatever the worker was woken for.
-setTimer(() => report('start', start()), 0);
+// They take a moment, and whatever the worker was woken for is likely to need them.
+facts().catch(() => undefined);
+policy().catch(() => undefined);
+
+/** Behind whatever the worker was woken for: that came from a relay host that is there. */
+const START_DELAY_MS = 1_000;
+setTimer(() => report('start', start()), START_DELAY_MS);
+
+function begin(): void {
+  report('start', start());
+  report('sweep', sweep());
+}
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);

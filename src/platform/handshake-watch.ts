@@ -37,12 +37,12 @@ export function createHandshakeWatch(tell: (step: Step) => void): HandshakeWatch
   const onEnded = (details: Details) => report('ended', details);
   let followed: string | null = null;
 
-  function listen(pattern: string): void {
+  function listen(urls: string[]): void {
     const { onBeforeRequest, onHeadersReceived, onErrorOccurred } = chrome.webRequest;
     onBeforeRequest.removeListener(onBegun);
     onHeadersReceived.removeListener(onAnswered);
     onErrorOccurred.removeListener(onEnded);
-    const filter: chrome.webRequest.RequestFilter = { urls: [pattern], types: ['websocket'] };
+    const filter: chrome.webRequest.RequestFilter = { urls, types: ['websocket'] };
     onBeforeRequest.addListener(onBegun, filter);
     // Without `extraHeaders` a refused handshake may go unseen.
     onHeadersReceived.addListener(onAnswered, filter, ['responseHeaders', 'extraHeaders']);
@@ -54,7 +54,12 @@ export function createHandshakeWatch(tell: (step: Step) => void): HandshakeWatch
       const { protocol, hostname } = new URL(endpoint);
       const pattern = `${protocol}//${hostname}/*`;
       if (pattern === followed) return;
-      listen(pattern);
+      try {
+        listen([pattern]);
+      } catch {
+        // A host that Chrome takes in an address, but not in a pattern: whoever is told compares the origin.
+        listen(['ws://*/*', 'wss://*/*']);
+      }
       followed = pattern;
     },
   };

@@ -10,12 +10,10 @@ import type { HandshakeTool } from './connection';
  * front of the next ping. [ours]
  */
 export const LITTLE_BUFFERED_BYTES = 64 * 1024;
-/** How many ids of answers that went by the current socket are remembered. [ours] */
-const REMEMBERED_IDS = 10_000;
 
 export interface OutgoingAnswer {
   readonly id: string;
-  /** What was asked (see `contentOf`); null for an answer that belongs to no run: a conflict. */
+  /** What was asked (see `contentOf`); null for a conflict that was answered without the router. */
   readonly content: string | null;
   /** The socket by which the request, or its last resend, came. */
   readonly socket: number;
@@ -32,27 +30,31 @@ export class Outbox {
   #handed: { answer: OutgoingAnswer; end: number }[] = [];
   #total = 0;
   #socket: number | null = null;
+  /** The ids that were owed an answer when the socket opened: of the others nothing can be kept. */
+  #earlier: ReadonlySet<string> = new Set();
+  /** What of those was answered by this socket. */
   readonly #answeredHere = new Set<string>();
 
   put(answer: OutgoingAnswer): void {
     this.#waiting.push(answer);
   }
 
-  /** A socket opened: what was kept is to go by it. */
-  opened(socket: number): void {
+  /** A socket opened: what was kept is to go by it. `underWay` are the ids that will be answered later. */
+  opened(socket: number, underWay: Iterable<string>): void {
     this.#socket = socket;
     this.#total = 0;
+    this.#earlier = new Set([...underWay, ...this.#waiting.map(({ id }) => id)]);
     this.#answeredHere.clear();
   }
 
   /**
    * The socket closed with `buffered` bytes unsent: answers that had not left come back, in their order,
-   * except for ids that are `underWay` again: those will be answered anyway.
+   * except to what is `underWay` again: that will be answered anyway.
    */
-  closed(buffered: number, underWay: (id: string) => boolean): void {
+  closed(buffered: number, underWay: (id: string, content: string) => boolean): void {
     this.sent(buffered);
     const unsent = this.#handed.map(({ answer }) => answer);
-    this.#waiting.unshift(...unsent.filter(({ id, content }) => content === null || !underWay(id)));
+    this.#waiting.unshift(...unsent.filter(({ id, content }) => content === null || !underWay(id, content)));
     this.#handed = [];
     this.#socket = null;
   }
@@ -75,7 +77,7 @@ export class Outbox {
     if (!answer) return;
     this.#total += answer.bytes;
     this.#handed.push({ answer, end: this.#total });
-    if (answer.content !== null) this.#remember(answer.id);
+    if (answer.content !== null && this.#earlier.has(answer.id)) this.#answeredHere.add(keyOf(answer));
   }
 
   /** The socket has `buffered` bytes unsent: what lies before them has left. */
@@ -84,9 +86,9 @@ export class Outbox {
     this.#handed = this.#handed.filter(({ end }) => end > left);
   }
 
-  /** The answer of an id that still waits here. */
-  kept(id: string): OutgoingAnswer | undefined {
-    return this.#waiting.find((answer) => answer.id === id && answer.content !== null);
+  /** True while an answer to exactly this waits here. */
+  keeps(id: string, content: string): boolean {
+    return this.#waiting.some((answer) => answer.id === id && answer.content === content);
   }
 
   /** Forgets all answers: they are nobody's business any more. */
@@ -107,15 +109,11 @@ export class Outbox {
 
   /** §8: a kept answer that a resend already delivered is not sent twice on the same socket. */
   #wasDelivered(answer: OutgoingAnswer): boolean {
-    return answer.content !== null && answer.socket !== this.#socket && this.#answeredHere.has(answer.id);
+    return answer.socket !== this.#socket && this.#answeredHere.has(keyOf(answer));
   }
+}
 
-  #remember(id: string): void {
-    this.#answeredHere.add(id);
-    if (this.#answeredHere.size <= REMEMBERED_IDS) return;
-    for (const oldest of this.#answeredHere) {
-      this.#answeredHere.delete(oldest);
-      return;
-    }
-  }
+/** One text per id and content. */
+function keyOf({ id, content }: OutgoingAnswer): string {
+  return JSON.stringify([id, content]);
 }

@@ -222,14 +222,16 @@ export class RelayHost {
         break;
       case 'send_ready':
         this.#sendNow(JSON.stringify(effect.ready));
-        this.#outbox.opened(effect.socket);
+        this.#outbox.opened(effect.socket, this.#desk.ids());
         this.#releaseWaiting();
         break;
       case 'ping':
         this.#sendNow(PING_FRAME);
         break;
       case 'lost':
-        this.#outbox.closed(this.#socket?.socket.buffered ?? 0, (id) => this.#desk.isUnderWay(id));
+        this.#outbox.closed(this.#socket?.socket.buffered ?? 0, (id, content) =>
+          this.#desk.isUnderWay(id, content),
+        );
         break;
       case 'ask_status':
         void this.#askStatus(effect.socket);

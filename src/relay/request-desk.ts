@@ -52,15 +52,11 @@ export class RequestDesk {
     const ack: ToolAckFrame = { type: 'tool_ack', id };
     this.#parts.sendNow(JSON.stringify(ack));
     const received = { id, socket, ...partsOf(frame) };
-    const kept = this.#parts.outbox.kept(id);
-    if (kept && !this.#queue.find(id)) {
-      // The answer that still waits here is the answer of this resend too.
-      if (kept.content !== received.content) this.#answerConflict(id, socket);
-      return true;
-    }
-    const { as, request } = this.#queue.receive(received, this.#parts.now());
-    if (as === 'conflict') this.#answerConflict(id, socket);
-    else if (request.stage === 'unheard') this.#answerFromHere(request);
+    // The answer that still waits there is the answer of this resend too.
+    if (this.#parts.outbox.keeps(id, received.content)) return true;
+    const taken = this.#queue.receive(received, this.#parts.now());
+    if (taken.as === 'conflict') this.#answerConflict(id, socket);
+    else if (taken.request.stage === 'unheard') this.#answerFromHere(taken.request);
     this.#start();
     return true;
   }
@@ -75,7 +71,7 @@ export class RequestDesk {
   }
 
   progress(id: string, progress: Progress): void {
-    if (this.#queue.find(id)?.stage !== 'running') return;
+    if (!this.#queue.isRunning(id)) return;
     this.#progress.report(id, progress);
     this.advance();
   }
@@ -120,10 +116,14 @@ export class RequestDesk {
     return this.#queue.counts;
   }
 
-  /** True while an answer of that id is to come. */
-  isUnderWay(id: string): boolean {
-    const stage = this.#queue.find(id)?.stage;
-    return stage !== undefined && stage !== 'unheard';
+  /** True while an answer to exactly this is to come. */
+  isUnderWay(id: string, content: string): boolean {
+    return this.#queue.isUnderWay(id, content);
+  }
+
+  /** The ids that are owed an answer. */
+  ids(): Iterable<string> {
+    return this.#queue.ids();
   }
 
   /** False once a request was answered or forgotten. */
@@ -163,13 +163,13 @@ export class RequestDesk {
   }
 
   async #tellCancel({ id }: QueuedRequest): Promise<void> {
-    const running = (): boolean => this.#queue.find(id)?.stage === 'running';
+    const running = (): boolean => this.#queue.isRunning(id);
     await this.#parts.router.until('request.cancel', () => ({ id: JSON.stringify(id) }), running);
   }
 
   async #answer(request: QueuedRequest, answer: AnswerMessage): Promise<void> {
     if (!this.#queue.answer(request)) return;
-    this.#progress.forget(request.id);
+    this.#endProgress(request.id);
     this.#start();
     const frame = await this.#parts.compose(request, answer);
     if (!this.#queue.has(request)) return;
@@ -180,8 +180,12 @@ export class RequestDesk {
   /** The router did not even settle it: the answer comes from here. */
   #answerFromHere(request: QueuedRequest): void {
     const duration = this.#parts.now() - request.received_at;
-    this.#progress.forget(request.id);
+    this.#endProgress(request.id);
     this.#put(request, responseFrame(request.id, errorOutcome(request.settle_as), Math.round(duration)));
+  }
+
+  #endProgress(id: string): void {
+    if (!this.#queue.isRunning(id)) this.#progress.forget(id);
   }
 
   #answerConflict(id: string, socket: number): void {

@@ -44,16 +44,16 @@ export interface QueuedRequest {
   socket: number;
   stage: RequestStage;
   settle_as: 'cancelled' | 'timeout';
+  /** False for what the ledger answers without a run: it waits for no place. */
+  readonly needs_place: boolean;
 }
 
-/** Same id, same content; same id, other content; or an id that is not under way here. */
-export type Received =
-  | { as: 'new' | 'resent'; request: QueuedRequest }
-  | { as: 'conflict'; request: QueuedRequest };
+/** A request of its own, a resend of one that is under way, or one whose id is taken by such a one. */
+export type Received = { as: 'new' | 'resent'; request: QueuedRequest } | { as: 'conflict' };
 
 export class RequestQueue {
-  /** By id. A Map: ids such as `__proto__` are ids like any other. */
-  readonly #requests = new Map<string, QueuedRequest>();
+  /** By id. A Map: ids such as `__proto__` are ids like any other. More than one only as in `receive`. */
+  readonly #requests = new Map<string, QueuedRequest[]>();
   readonly #waiting: QueuedRequest[] = [];
   #running = 0;
   #concurrency = ANNOUNCED_CONCURRENCY;
@@ -69,41 +69,49 @@ export class RequestQueue {
     this.#held = held;
   }
 
+  /**
+   * Takes a request. Other content under an id that waits here is a conflict. Once the router has the id,
+   * the ledger knows better: what runs may itself be the conflict with an answer from before. So both are
+   * asked for, in their order.
+   */
   receive(received: ReceivedRequest, now: number): Received {
-    const known = this.#requests.get(received.id);
-    if (known) {
-      if (known.content !== received.content) return { as: 'conflict', request: known };
-      known.socket = received.socket;
-      return { as: 'resent', request: known };
+    const { id, command, content, malformed, socket } = received;
+    const siblings = this.#ofId(id);
+    const same = siblings.find((request) => request.content === content);
+    if (same) {
+      same.socket = socket;
+      return { as: 'resent', request: same };
     }
+    if (siblings.some(({ stage }) => stage !== 'running' && stage !== 'answered')) return { as: 'conflict' };
     const request: QueuedRequest = {
-      id: received.id,
-      command: received.command,
-      content: received.content,
-      malformed: received.malformed,
+      id,
+      command,
+      content,
+      malformed,
       received_at: now,
       deadline: now + received.timeout_ms,
-      socket: received.socket,
+      socket,
       stage: 'queued',
       settle_as: 'timeout',
+      needs_place: malformed === null && siblings.length === 0,
     };
-    this.#requests.set(request.id, request);
+    this.#requests.set(id, [...siblings, request]);
     this.#waiting.push(request);
     return { as: 'new', request };
   }
 
   /**
-   * The requests that may start now, in order; they count as running from here on. A malformed one needs
-   * no place: nothing runs for it.
+   * The requests that may start now, in order; they count as running from here on. Those that need no
+   * place pass the others.
    */
   start(): QueuedRequest[] {
     if (this.#held) return [];
     const started: QueuedRequest[] = [];
     const remaining: QueuedRequest[] = [];
     for (const request of this.#waiting) {
-      if (request.malformed === null && this.#running >= this.#concurrency) remaining.push(request);
+      if (request.needs_place && this.#running >= this.#concurrency) remaining.push(request);
       else {
-        if (request.malformed === null) this.#running += 1;
+        if (request.needs_place) this.#running += 1;
         request.stage = 'running';
         started.push(request);
       }
@@ -114,12 +122,11 @@ export class RequestQueue {
 
   /** A cancel: what is queued must be settled, what runs must be told; nothing for every other id. */
   cancel(id: string): { request: QueuedRequest; by: 'settling' | 'telling' } | null {
-    const request = this.#requests.get(id);
-    if (request?.stage === 'queued') {
-      this.#settle(request, 'cancelled');
-      return { request, by: 'settling' };
-    }
-    return request?.stage === 'running' ? { request, by: 'telling' } : null;
+    const request = this.#ofId(id).find(({ stage }) => isPending(stage));
+    if (!request) return null;
+    if (request.stage === 'running') return { request, by: 'telling' };
+    this.#settle(request, 'cancelled');
+    return { request, by: 'settling' };
   }
 
   /** The requests whose deadline has passed; they must be settled as timed out. */
@@ -139,7 +146,7 @@ export class RequestQueue {
       request.stage = 'unheard';
     }
     for (const request of this.#all(({ stage }) => stage === 'unheard')) {
-      if (now >= unheardUntil(request)) this.#requests.delete(request.id);
+      if (now >= unheardUntil(request)) this.finish(request);
     }
     return overdue;
   }
@@ -147,7 +154,7 @@ export class RequestQueue {
   /** When to look for expired and overdue ones next; Infinity when there are none. */
   nextDeadline(): number {
     let next = Number.POSITIVE_INFINITY;
-    for (const request of this.#requests.values()) {
+    for (const request of this.#all()) {
       if (isPending(request.stage)) next = Math.min(next, request.deadline);
       else if (request.stage === 'settling') next = Math.min(next, request.deadline + SETTLE_GRACE_MS);
       else if (request.stage === 'unheard') next = Math.min(next, unheardUntil(request));
@@ -159,7 +166,7 @@ export class RequestQueue {
   answer(request: QueuedRequest): boolean {
     if (!this.has(request)) return false;
     if (request.stage === 'unheard') {
-      this.#requests.delete(request.id);
+      this.finish(request);
       return false;
     }
     if (request.stage === 'answered') return false;
@@ -168,18 +175,31 @@ export class RequestQueue {
     return true;
   }
 
-  /** The answer is on its way: the id is no longer under way here. */
+  /** The answer is on its way: the request is no longer under way here. */
   finish(request: QueuedRequest): void {
-    if (this.has(request)) this.#requests.delete(request.id);
+    const others = this.#ofId(request.id).filter((other) => other !== request);
+    if (others.length > 0) this.#requests.set(request.id, others);
+    else this.#requests.delete(request.id);
   }
 
-  /** False once it was finished or forgotten, even if its id came again. */
+  /** False once it was finished or forgotten, even if the same came again. */
   has(request: QueuedRequest): boolean {
-    return this.#requests.get(request.id) === request;
+    return this.#ofId(request.id).includes(request);
   }
 
-  find(id: string): QueuedRequest | undefined {
-    return this.#requests.get(id);
+  /** True while the router works for this id. */
+  isRunning(id: string): boolean {
+    return this.#ofId(id).some(({ stage }) => stage === 'running');
+  }
+
+  /** True while an answer to exactly this is to come. */
+  isUnderWay(id: string, content: string): boolean {
+    return this.#ofId(id).some((request) => request.content === content && request.stage !== 'unheard');
+  }
+
+  /** The ids that are under way here. */
+  ids(): Iterable<string> {
+    return this.#requests.keys();
   }
 
   /** Forgets everything; returns those that were running. */
@@ -205,11 +225,15 @@ export class RequestQueue {
   }
 
   #freePlace(request: QueuedRequest): void {
-    if (request.stage === 'running' && request.malformed === null) this.#running -= 1;
+    if (request.stage === 'running' && request.needs_place) this.#running -= 1;
   }
 
-  #all(holds: (request: QueuedRequest) => boolean): QueuedRequest[] {
-    return [...this.#requests.values()].filter(holds);
+  #ofId(id: string): readonly QueuedRequest[] {
+    return this.#requests.get(id) ?? [];
+  }
+
+  #all(holds: (request: QueuedRequest) => boolean = () => true): QueuedRequest[] {
+    return [...this.#requests.values()].flat().filter(holds);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { ConnectionState, RequestText, RouterMessages } from '../platform/messages';
 import type { Handlers } from '../platform/messaging';
-import type { ActivityEntry } from '../settings/activity';
+import { ACTIVITY_KEPT, type ActivityEntry } from '../settings/activity';
 import { parseEnrollment } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
 import type { Dial } from './dial';
@@ -25,9 +25,6 @@ export interface RouterOptions {
   /** The extension's version. */
   version: string;
 }
-
-/** As many as are kept. */
-const ALL_ACTIVITY = 200;
 
 export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
   const { dispatch, dial, settings } = options;
@@ -67,7 +64,7 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       return {};
     },
     async 'activity.list'() {
-      return { activity: await options.listActivity(ALL_ACTIVITY) };
+      return { activity: await options.listActivity(ACTIVITY_KEPT) };
     },
     async 'offscreen.ensure'() {
       await options.ensureOffscreen();

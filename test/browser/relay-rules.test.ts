@@ -2,24 +2,44 @@
  * The rules of the socket (wire.md §2–§6, §8) against the built extension in a real Chromium; a TCP proxy
  * makes the faults of the network.
  */
-import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { ToolResponseFrame } from '../../src/protocol/frames';
 import type { JsonObject } from '../../src/protocol/json';
-import type { LoggedFrame } from '../fake-relay/traffic';
+import type { LoggedFrame, LoggedRequest } from '../fake-relay/traffic';
 import { until } from './harness/until';
 import { createWorld, type World, type WorldOptions } from './harness/world';
 
-let world: World | undefined;
+let own: World | undefined;
+let shared: World | undefined;
 
+/** A world of the test's own. */
 async function start(options: WorldOptions = {}): Promise<World> {
-  world = await createWorld(options);
-  return world;
+  own = await createWorld(options);
+  return own;
+}
+
+/** The world most tests share, each with a device and an enrollment of its own: no test feels the one before. */
+async function startShared(relay_config: JsonObject = {}): Promise<World> {
+  shared ??= await createWorld({ enrolled: false });
+  const { relay, browser } = shared;
+  relay.clearFaults();
+  relay.settings.relay_config = relay_config;
+  shared.site.visits.length = 0;
+  const device = relay.createDevice();
+  await browser.enroll(device.enrollment);
+  await relay.waitForOnline(device);
+  const { site, proxy } = shared;
+  return { ...shared, relay, browser, site, proxy, device };
 }
 
 afterEach(async () => {
-  await world?.[Symbol.asyncDispose]();
-  world = undefined;
+  await own?.[Symbol.asyncDispose]();
+  own = undefined;
+});
+
+afterAll(async () => {
+  await shared?.[Symbol.asyncDispose]();
 });
 
 const typeOf = ({ json }: LoggedFrame): unknown => (json as JsonObject | undefined)?.type;
@@ -33,6 +53,10 @@ function responses({ relay }: World, id: string): ToolResponseFrame[] {
 
 function acks({ relay }: World, id: string): LoggedFrame[] {
   return relay.received.filter((frame) => typeOf(frame) === 'tool_ack' && idOf(frame) === id);
+}
+
+function uploads({ relay }: World): LoggedRequest[] {
+  return relay.requests.filter(({ method }) => method === 'PUT');
 }
 
 /** A page that keeps its tab loading until it is told to go on. */
@@ -152,7 +176,7 @@ describe('wire.md §5 rule 7: reconnecting', () => {
   it.each([1000, 1001, 1006, 1011, 4000, 4008])(
     'comes back after close %i, no sooner than 1 s',
     async (code) => {
-      const w = await start();
+      const w = await startShared();
       const closed = w.relay.now();
       w.relay.disconnect(w.device, code);
       const again = await w.relay.waitForOnline(w.device, { after: 1 });
@@ -168,7 +192,7 @@ describe('wire.md §5 rule 7: reconnecting', () => {
   });
 
   it('waits more than 60 s after 1012, shows it, and a person can retry now', async () => {
-    const w = await start();
+    const w = await startShared();
     const before = Date.now();
     w.relay.disconnect(w.device, 1012);
     await stateIs(w, 'replaced');
@@ -207,7 +231,7 @@ describe('wire.md §5: one socket, one offscreen document', () => {
 
 describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   it('rule 3: answers leave in the order in which work ends', async () => {
-    const w = await start();
+    const w = await startShared();
     const slow = serveSlowPage(w, '/slow');
     const first = w.relay.startCommand(w.device, {
       command: 'tab_open',
@@ -221,7 +245,7 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   });
 
   it('rule 4: the same id and input again: acked again, the stored answer, no second run', async () => {
-    const w = await start();
+    const w = await startShared();
     const frame = request('again', 'tab_open', { url: w.site.url('/welcome') });
     w.relay.send(w.device, frame);
     await w.relay.until(() => responses(w, 'again').length === 1, 'the answer');
@@ -234,12 +258,10 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   });
 
   it('rule 4: the same id with another input is a conflict and disturbs nothing', async () => {
-    const w = await start();
+    const w = await startShared();
     const slow = serveSlowPage(w, '/slow');
     w.relay.send(w.device, request('one-id', 'tab_open', { url: w.site.url('/slow') }));
-    await w.relay
-      .until(() => w.site.visits.includes('/slow'), 'the page to be asked for')
-      .catch(() => undefined);
+    await until('the page is asked for', () => w.site.visits.includes('/slow'));
     w.relay.send(w.device, request('one-id', 'tab_open', { url: w.site.url('/welcome') }));
     await w.relay.until(() => responses(w, 'one-id').length === 1, 'the conflict');
     slow.release();
@@ -267,7 +289,7 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   });
 
   it('rule 5: a cancelled request is answered; an unknown id is nothing', async () => {
-    const w = await start();
+    const w = await startShared();
     serveSlowPage(w, '/slow');
     const command = w.relay.startCommand(w.device, {
       command: 'tab_open',
@@ -281,7 +303,7 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   });
 
   it('a deadline that passes is answered timeout', async () => {
-    const w = await start();
+    const w = await startShared();
     serveSlowPage(w, '/slow');
     const response = await w.relay.command(w.device, {
       command: 'tab_open',
@@ -292,7 +314,7 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
   });
 
   it('max_concurrency limits what runs; the rest is acked at once and waits in order', async () => {
-    const w = await start({ relay: { relay_config: { max_concurrency: 2 } } });
+    const w = await startShared({ max_concurrency: 2 });
     const pages = ['/a', '/b', '/c', '/d'].map((path) => ({ path, ...serveSlowPage(w, path) }));
     const commands = pages.map(({ path }) =>
       w.relay.startCommand(w.device, { command: 'tab_open', input: { url: w.site.url(path) } }),
@@ -348,7 +370,7 @@ describe('wire.md §6: blobs', () => {
     expect(opened.status).toBe('ok');
   }
 
-  async function shoot(w: World, id = 'shot'): Promise<JsonObject> {
+  async function shoot(w: World, id: string = randomUUID()): Promise<JsonObject> {
     const response = await w.relay.command(w.device, {
       id,
       command: 'screenshot',
@@ -359,10 +381,10 @@ describe('wire.md §6: blobs', () => {
   }
 
   it('binary over max_inline_bytes is uploaded first, to the socket’s origin, with the token in a header', async () => {
-    const w = await start();
+    const w = await startShared();
     await showNoise(w);
     const output = await shoot(w, 'a/../b?#%2e é');
-    const [blob] = w.relay.blobs;
+    const blob = w.relay.blobs.at(-1);
     if (!blob) throw new Error('no blob came');
     expect(output.image_base64).toBeUndefined();
     expect(output.image_blob).toMatchObject({
@@ -370,7 +392,7 @@ describe('wire.md §6: blobs', () => {
       size: blob.bytes.length,
       sha256: createHash('sha256').update(blob.bytes).digest('hex'),
     });
-    const put = w.relay.requests.find(({ method }) => method === 'PUT');
+    const put = uploads(w).at(-1);
     expect(put?.headers.authorization).toBe(`Bearer ${w.device.enrollment.token}`);
     expect(put?.headers.cookie).toBeUndefined();
     expect(put?.url).toContain(`/${encodeURIComponent('a/../b?#%2e é')}/`);
@@ -378,7 +400,7 @@ describe('wire.md §6: blobs', () => {
   });
 
   it('small binary stays inline', async () => {
-    const w = await start({ relay: { relay_config: { max_inline_bytes: 6 * 1024 * 1024 } } });
+    const w = await startShared({ max_inline_bytes: 6 * 1024 * 1024 });
     await showNoise(w);
     const output = await shoot(w);
     expect(output.image_blob).toBeUndefined();
@@ -390,7 +412,7 @@ describe('wire.md §6: blobs', () => {
   it.each(['wrong_sha256', 'wrong_size', 'redirect', 'not_json'] as const)(
     'an upload answered with %s falls back to an inline picture',
     async (answer) => {
-      const w = await start();
+      const w = await startShared();
       await showNoise(w);
       w.relay.fault({ fault: 'blob', answer });
       const output = await shoot(w);
@@ -401,31 +423,31 @@ describe('wire.md §6: blobs', () => {
   );
 
   it('429 with Retry-After and 503 are tried again, 3 attempts in all', async () => {
-    const w = await start();
+    const w = await startShared();
     await showNoise(w);
+    const before = w.relay.blobAttempts.length;
     w.relay.fault({ fault: 'blob', answer: { status: 429, retry_after: '1' }, times: 1 });
     w.relay.fault({ fault: 'blob', answer: { status: 503 }, times: 1 });
     const output = await shoot(w);
     expect(output.image_blob).toBeDefined();
-    expect(w.relay.blobAttempts).toHaveLength(3);
+    expect(w.relay.blobAttempts).toHaveLength(before + 3);
     w.relay.fault({ fault: 'blob', answer: { status: 503 } });
-    const inline = await shoot(w, 'second');
+    const inline = await shoot(w);
     expect(inline.image_base64).toBeDefined();
-    expect(w.relay.blobAttempts).toHaveLength(6);
+    expect(w.relay.blobAttempts).toHaveLength(before + 6);
   });
 
   it.each(['.', '..', '\ud83d'])('§8: the binary of id %j never reaches a URL', async (id) => {
-    const w = await start();
+    const w = await startShared();
     await showNoise(w);
+    const before = uploads(w).length;
     const output = await shoot(w, id);
     expect(output.image_base64).toBeDefined();
-    expect(w.relay.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
+    expect(uploads(w)).toHaveLength(before);
   });
 
   it('a blob_upload_url of another origin is ignored', async () => {
-    const w = await start({
-      relay: { relay_config: { blob_upload_url: 'http://127.0.0.1:9/steal' } },
-    });
+    const w = await startShared({ blob_upload_url: 'http://127.0.0.1:9/steal' });
     await showNoise(w);
     expect((await shoot(w)).image_blob).toBeDefined();
     expect(w.relay.violations).toEqual([]);

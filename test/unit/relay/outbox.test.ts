@@ -32,14 +32,14 @@ describe('wire.md §5: an answer that could not be sent is kept', () => {
     outbox.put(answer('a'));
     outbox.put(answer('b'));
     expect(outbox.peek(0)).toBeNull();
-    outbox.opened(1);
+    outbox.opened(1, []);
     expect(drain(outbox)).toEqual(['a', 'b']);
     expect(outbox.busy).toBe(false);
   });
 
   it('comes back, in order, when the socket closed before it had left; what had left does not', () => {
     const outbox = new Outbox();
-    outbox.opened(1);
+    outbox.opened(1, []);
     outbox.handedOther(10);
     for (const id of ['a', 'b', 'c']) outbox.put(answer(id));
     for (let number = 0; number < 3; number += 1) {
@@ -49,36 +49,35 @@ describe('wire.md §5: an answer that could not be sent is kept', () => {
     outbox.put(answer('d'));
     // 310 bytes were handed over, 150 of them had not left: all of c and half of b.
     outbox.closed(150, nobody);
-    outbox.opened(2);
+    outbox.opened(2, []);
     expect(drain(outbox)).toEqual(['b', 'c', 'd']);
   });
 
   it('does not come back when its id is under way again', () => {
     const outbox = new Outbox();
-    outbox.opened(1);
+    outbox.opened(1, []);
     outbox.put(answer('a'));
     outbox.peek(0);
     outbox.handed();
-    outbox.closed(100, (id) => id === 'a');
+    outbox.closed(100, (id, content) => id === 'a' && content === 'content of a');
     expect(outbox.busy).toBe(false);
   });
 
-  it('is known by its id while it waits, so that a resend need not run', () => {
+  it('is known while it waits, so that a resend need not be asked for', () => {
     const outbox = new Outbox();
-    outbox.put(answer('a', { content: null }));
-    expect(outbox.kept('a')).toBeUndefined();
     outbox.put(answer('a'));
-    expect(outbox.kept('a')?.content).toBe('content of a');
-    outbox.opened(1);
+    expect(outbox.keeps('a', 'content of a')).toBe(true);
+    expect(outbox.keeps('a', 'something else')).toBe(false);
+    outbox.opened(1, []);
     drain(outbox);
-    expect(outbox.kept('a')).toBeUndefined();
+    expect(outbox.keeps('a', 'content of a')).toBe(false);
   });
 
   it('is gone when another enrollment rules', () => {
     const outbox = new Outbox();
     outbox.put(answer('a'));
     outbox.clear();
-    outbox.opened(2);
+    outbox.opened(2, []);
     expect(drain(outbox)).toEqual([]);
   });
 });
@@ -86,7 +85,7 @@ describe('wire.md §5: an answer that could not be sent is kept', () => {
 describe('wire.md §8: a kept answer that a resend already delivered is not sent twice on the same socket', () => {
   it('drops the kept one', () => {
     const outbox = new Outbox();
-    outbox.opened(2);
+    outbox.opened(2, ['a']);
     outbox.put(answer('a', { socket: 2 }));
     expect(drain(outbox)).toEqual(['a']);
     outbox.put(answer('a', { socket: 1 }));
@@ -96,15 +95,16 @@ describe('wire.md §8: a kept answer that a resend already delivered is not sent
     expect(drain(outbox)).toEqual(['a']);
   });
 
-  it('a conflict is no delivery, and counts only on the socket where it was', () => {
+  it('but not when something else was answered under its id, or by another socket', () => {
     const outbox = new Outbox();
-    outbox.opened(2);
+    outbox.opened(2, ['a']);
     outbox.put(answer('a', { socket: 2, content: null }));
+    outbox.put(answer('a', { socket: 2, content: 'other' }));
     drain(outbox);
     outbox.put(answer('a', { socket: 1 }));
     expect(drain(outbox)).toEqual(['a']);
     outbox.closed(0, nobody);
-    outbox.opened(3);
+    outbox.opened(3, ['a']);
     outbox.put(answer('a', { socket: 1 }));
     expect(drain(outbox)).toEqual(['a']);
   });
@@ -113,7 +113,7 @@ describe('wire.md §8: a kept answer that a resend already delivered is not sent
 describe('wire.md §5 rule 1: what is buffered is in front of the next ping', () => {
   it('the next answer waits until little is buffered', () => {
     const outbox = new Outbox();
-    outbox.opened(1);
+    outbox.opened(1, []);
     outbox.put(answer('a'));
     expect(outbox.peek(LITTLE_BUFFERED_BYTES)).toBeNull();
     expect(outbox.peek(LITTLE_BUFFERED_BYTES - 1)?.id).toBe('a');
@@ -121,7 +121,7 @@ describe('wire.md §5 rule 1: what is buffered is in front of the next ping', ()
 
   it('is looked at until everything has left', () => {
     const outbox = new Outbox();
-    outbox.opened(1);
+    outbox.opened(1, []);
     outbox.put(answer('a'));
     outbox.peek(0);
     outbox.handed();

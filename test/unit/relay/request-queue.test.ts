@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestText } from '../../../src/platform/messages';
 import type { JsonValue } from '../../../src/protocol/json';
-import { contentOf, type ReceivedRequest, RequestQueue, requestText } from '../../../src/relay/request-queue';
+import {
+  contentOf,
+  type QueuedRequest,
+  type ReceivedRequest,
+  RequestQueue,
+  requestText,
+} from '../../../src/relay/request-queue';
 
 function request(
   id: string,
@@ -21,9 +27,16 @@ function request(
   };
 }
 
+/** Takes a request of its own. */
+function taken(queue: RequestQueue, received: ReceivedRequest, now = 0): QueuedRequest {
+  const { as, ...rest } = queue.receive(received, now);
+  if (as !== 'new' || !('request' in rest)) throw new Error(`${received.id} is ${as}`);
+  return rest.request;
+}
+
 function queueOf(count: number, now = 0): RequestQueue {
   const queue = new RequestQueue();
-  for (let number = 0; number < count; number += 1) queue.receive(request(`r${number}`), now);
+  for (let number = 0; number < count; number += 1) taken(queue, request(`r${number}`), now);
   return queue;
 }
 
@@ -42,12 +55,13 @@ describe('wire.md §5: concurrency', () => {
   it('follows a smaller max_concurrency, ignores a larger one, and a later one counts', () => {
     const queue = queueOf(8);
     queue.limit(1);
-    expect(queue.start()).toHaveLength(1);
+    const running = queue.start();
+    expect(running).toHaveLength(1);
     queue.limit(100);
-    expect(queue.start()).toHaveLength(3);
+    running.push(...queue.start());
+    expect(running).toHaveLength(4);
     queue.limit(2);
-    const running = ['r0', 'r1'].map((id) => queue.find(id));
-    for (const one of running) if (one) queue.answer(one);
+    for (const one of running.slice(0, 2)) queue.answer(one);
     expect(queue.start()).toEqual([]);
     queue.limit(undefined);
     expect(queue.start()).toHaveLength(2);
@@ -79,17 +93,16 @@ describe('wire.md §5: concurrency', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const queue = new RequestQueue();
+        const all: QueuedRequest[] = [];
         const order: number[] = [];
         let limit = 4;
         let now = 0;
-        let received = 0;
         for (const act of steps) {
           const before = queue.counts.running;
           if (act.kind === 'receive') {
-            queue.receive(request(String(received)), now);
-            received += 1;
+            all.push(taken(queue, request(String(all.length)), now));
           } else if (act.kind === 'answer') {
-            const one = queue.find(String(act.which));
+            const one = all[act.which];
             if (one && one.stage !== 'queued') queue.answer(one);
           } else if (act.kind === 'cancel') queue.cancel(String(act.which));
           else if (act.kind === 'limit') {
@@ -116,19 +129,31 @@ describe('wire.md §5: concurrency', () => {
 });
 
 describe('wire.md §5 rule 4: resends of what is under way here', () => {
-  it('the same command and input joins, key order and timeout_ms ignored; anything else conflicts', () => {
+  it('the same command and input joins, key order and timeout_ms ignored', () => {
     const queue = new RequestQueue();
-    queue.receive(request('a', { input: { x: 1, y: [1, 2] } }), 0);
-    expect(
-      queue.receive(request('a', { input: { y: [1, 2], x: 1 }, timeout_ms: 5, socket: 2 }), 9),
-    ).toMatchObject({
-      as: 'resent',
-      request: { deadline: 60_000, socket: 2 },
-    });
-    expect(queue.receive(request('a', { input: { x: 1, y: [2, 1] } }), 9).as).toBe('conflict');
-    expect(queue.receive(request('a', { command: 'tab_open', input: { x: 1, y: [1, 2] } }), 9).as).toBe(
-      'conflict',
-    );
+    const first = taken(queue, request('a', { input: { x: 1, y: [1, 2] } }));
+    const again = request('a', { input: { y: [1, 2], x: 1 }, timeout_ms: 5, socket: 2 });
+    expect(queue.receive(again, 9)).toEqual({ as: 'resent', request: first });
+    expect(first).toMatchObject({ deadline: 60_000, socket: 2 });
+  });
+
+  it('anything else under an id that waits conflicts', () => {
+    const queue = new RequestQueue();
+    taken(queue, request('a', { input: { list: [1, 2] } }));
+    for (const other of [{ input: { list: [2, 1] } }, { command: 'tab_open', input: { list: [1, 2] } }]) {
+      expect(queue.receive(request('a', other), 9)).toEqual({ as: 'conflict' });
+    }
+  });
+
+  it('anything else under an id that runs is for the ledger to judge, and waits for no place', () => {
+    const queue = queueOf(5);
+    queue.start();
+    const other = taken(queue, request('r0', { input: { other: 1 } }));
+    expect(queue.start()).toEqual([other]);
+    expect(queue.answer(other)).toBe(true);
+    queue.finish(other);
+    expect(queue.isUnderWay('r0', contentOf('tab_list', {}))).toBe(true);
+    expect(queue.start()).toEqual([]);
   });
 
   it('holds until the answer is on its way, not longer', () => {
@@ -139,25 +164,23 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
     expect(queue.answer(first)).toBe(false);
     expect(queue.receive(request('r0'), 0).as).toBe('resent');
     queue.finish(first);
-    const again = queue.receive(request('r0'), 0);
-    expect(again.as).toBe('new');
+    const again = taken(queue, request('r0'));
     // The first run's late answer is not the second's.
     expect(queue.answer(first)).toBe(false);
     queue.finish(first);
-    expect(queue.has(again.request)).toBe(true);
+    expect(queue.has(again)).toBe(true);
   });
 
   it('case 5: ids like __proto__, of 100 kB and with an unpaired surrogate are ids like any other', () => {
     const queue = new RequestQueue();
     queue.limit(undefined);
     for (const id of ['__proto__', 'constructor', 'x'.repeat(100_000), '\ud83d']) {
-      const { as, request: queued } = queue.receive(request(id), 0);
-      expect(as).toBe('new');
-      expect(queue.find(id)).toBe(queued);
+      const queued = taken(queue, request(id));
+      expect(queue.receive(request(id), 1)).toEqual({ as: 'resent', request: queued });
       const text = JSON.parse(requestText(queued)) as RequestText;
       expect(text).toEqual({ id, command: 'tab_list', input: {}, malformed: null });
     }
-    expect(queue.find('toString')).toBeUndefined();
+    expect(queue.cancel('toString')).toBeNull();
   });
 
   it('the text for the router is the request, whatever is in it', () => {
@@ -167,10 +190,8 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
         fc.string(),
         fc.jsonValue(),
         (id, command, input) => {
-          const { request: queued } = new RequestQueue().receive(
-            { ...request(id), command, content: contentOf(command, input as JsonValue), malformed: 'so' },
-            0,
-          );
+          const content = contentOf(command, input as JsonValue);
+          const queued = taken(new RequestQueue(), { ...request(id), command, content, malformed: 'so' });
           const text = JSON.parse(requestText(queued)) as RequestText;
           expect(text).toEqual(JSON.parse(JSON.stringify({ id, command, input, malformed: 'so' })));
         },
@@ -182,12 +203,11 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
 describe('wire.md §5 rule 5: cancel', () => {
   it('a queued one is settled as cancelled and never starts; a running one is told; others are nothing', () => {
     const queue = queueOf(5);
-    queue.start();
+    const [first] = queue.start();
     expect(queue.cancel('r4')).toMatchObject({ by: 'settling', request: { settle_as: 'cancelled' } });
     expect(queue.cancel('r4')).toBeNull();
     expect(queue.cancel('r0')).toMatchObject({ by: 'telling' });
     expect(queue.cancel('who')).toBeNull();
-    const first = queue.find('r0');
     if (first) queue.answer(first);
     expect(queue.cancel('r0')).toBeNull();
     expect(queue.start()).toEqual([]);
@@ -228,7 +248,7 @@ describe('wire.md §5: deadline', () => {
     });
     expect(queue.receive(request('r0', { input: { other: 1 } }), 62_000).as).toBe('conflict');
     expect(queue.answer(late)).toBe(false);
-    expect(queue.find('r0')).toBeUndefined();
+    expect([...queue.ids()]).toEqual([]);
   });
 
   it('what the router never heard of is forgotten after five minutes', () => {
@@ -236,7 +256,7 @@ describe('wire.md §5: deadline', () => {
     queue.expired(60_000);
     queue.overdue(62_000);
     queue.overdue(queue.nextDeadline());
-    expect(queue.find('r0')).toBeUndefined();
+    expect([...queue.ids()]).toEqual([]);
     expect(queue.nextDeadline()).toBe(Number.POSITIVE_INFINITY);
   });
 });

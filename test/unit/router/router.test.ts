@@ -108,6 +108,12 @@ describe('the popup', () => {
     expect((await router['activity.list']({})).activity).toHaveLength(200);
   });
 
+  test('works without the activity', async () => {
+    const { router } = routerWith({ changes: { listActivity: () => Promise.reject(new Error('broken')) } });
+    expect(await router['overview.get']({})).toMatchObject({ activity: [], version: '1.2.3' });
+    await expect(router['activity.list']({})).rejects.toThrow();
+  });
+
   test('case 1: a paste is understood before it is stored; what is wrong is said without the text', async () => {
     const { router, seen } = routerWith();
     expect(await router['enrollment.save']({ text: ' wss://r.test/d \n"abc123"\r\n' })).toEqual({
