@@ -51,6 +51,8 @@ serve<RelayMessages>({
 
 browser.runtime.onConnect.addListener((port) => {
   if (port.name !== CONNECTION_PORT || !port.sender || !isFromOwnContext(port.sender)) return;
+  // First of all that somebody is here: the state may take seconds to be known.
+  port.postMessage(null);
   const stop = host.onConnection((connection) => port.postMessage(connection));
   port.onDisconnect.addListener(stop);
 });

@@ -134,5 +134,5 @@ export interface RelayDiagnostics {
 export type MessageMap = RouterMessages & RelayMessages;
 export type MessageType = keyof MessageMap;
 
-/** The name of the port on which the offscreen document tells a page every connection state. */
+/** The name of the port on which the offscreen document tells a page every connection state; null until one is known. */
 export const CONNECTION_PORT = 'connection';

@@ -12,6 +12,7 @@ import manifest from '../../../manifest.json';
 import { chromiumEnvironment, chromiumFlags, requireChromium } from '../../../scripts/chromium.mjs';
 import type { ConnectionState, MessageMap, MessageType } from '../../../src/platform/messages';
 import { CdpConnection, type CdpSession, type TargetInfo } from './cdp';
+import type { PolicyFolder } from './policy-folder';
 import { until } from './until';
 
 export const EXTENSION_DIRECTORY = fileURLToPath(new URL('../../../dist', import.meta.url));
@@ -31,6 +32,8 @@ export interface LaunchOptions {
   headless?: boolean;
   extension?: string;
   flags?: string[];
+  /** The browser obeys the policies of this folder, and no others. */
+  policies?: PolicyFolder;
 }
 
 export class AgentBrowser {
@@ -47,21 +50,21 @@ export class AgentBrowser {
     const profile = options.profile ?? newProfile();
     const portFile = join(profile, 'DevToolsActivePort');
     rmSync(portFile, { force: true });
-    const child = spawn(
+    const plain = [
       requireChromium(),
-      [
-        ...chromiumFlags({
-          extension: options.extension ?? EXTENSION_DIRECTORY,
-          headless: options.headless ?? true,
-          profile,
-          ...(options.language ? { language: options.language } : {}),
-        }),
-        '--remote-debugging-port=0',
-        ...(options.flags ?? []),
-        'about:blank',
-      ],
-      { stdio: 'ignore', detached: true, env: chromiumEnvironment(options.language) },
-    );
+      ...chromiumFlags({
+        extension: options.extension ?? EXTENSION_DIRECTORY,
+        headless: options.headless ?? true,
+        profile,
+        ...(options.language ? { language: options.language } : {}),
+      }),
+      '--remote-debugging-port=0',
+      ...(options.flags ?? []),
+      'about:blank',
+    ];
+    const [program = '', ...flags] = options.policies?.command(plain) ?? plain;
+    const env = chromiumEnvironment(options.language);
+    const child = spawn(program, flags, { stdio: 'ignore', detached: true, env });
     try {
       const debuggerUrl = await until('the browser listens', () => readDebuggerUrl(portFile));
       const connection = await CdpConnection.connect(debuggerUrl);
