@@ -9,11 +9,10 @@ import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
-import type { ConnectionState, RouterMessages } from './platform/messages';
+import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
-import { createScreenFacts } from './platform/screen-facts';
 import { bodyKey } from './router/body-key';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
@@ -61,7 +60,7 @@ const captures = createCaptureQueue({
   captureVisible: createVisibleCapture(browser, now),
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
-const screen = createScreenFacts(monotonic);
+let screen: ScreenFacts | null = null;
 
 const dispatch = createDispatch({
   ledger,
@@ -113,6 +112,9 @@ function show(connection: ConnectionState): Promise<void> {
 serve<RouterMessages>(
   createRouter({
     dispatch,
+    sawScreen: (seen) => {
+      screen = seen;
+    },
     dial,
     settings,
     listActivity: ledger.activity,

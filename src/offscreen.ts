@@ -29,6 +29,7 @@ const host = new RelayHost({
   sha256,
   base64,
   network: navigator.onLine,
+  screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
 serve<RelayMessages>({
@@ -45,7 +46,6 @@ serve<RelayMessages>({
     host.progress(JSON.parse(id) as string, progress);
     return {};
   },
-  'relay.screen': async () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 

@@ -2,7 +2,7 @@
  * What the service worker does for the other contexts: every message of `RouterMessages`, each to the part
  * that knows. It decides nothing itself.
  */
-import type { ConnectionState, RequestText, RouterMessages } from '../platform/messages';
+import type { ConnectionState, RequestText, RouterMessages, ScreenFacts } from '../platform/messages';
 import type { Handlers } from '../platform/messaging';
 import { ACTIVITY_KEPT, type ActivityEntry } from '../settings/activity';
 import { parseEnrollment } from '../settings/enrollment';
@@ -14,6 +14,7 @@ import { overview } from './overview';
 
 export interface RouterOptions {
   dispatch: Dispatch;
+  sawScreen(screen: ScreenFacts): void;
   dial: Dial;
   settings: Settings;
   listActivity(limit: number): Promise<ActivityEntry[]>;
@@ -35,7 +36,10 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       await dial.tokenStopped(enrollment_id);
       return {};
     },
-    'request.run': ({ request, remaining_ms }) => dispatch.run(readRequest(request), remaining_ms),
+    'request.run'({ request, remaining_ms, screen }) {
+      options.sawScreen(screen);
+      return dispatch.run(readRequest(request), remaining_ms);
+    },
     async 'request.settle'({ request, code }) {
       return { answer: await dispatch.settle(readRequest(request), code) };
     },

@@ -48,7 +48,7 @@ export class Rig {
         this.reencoded.push(encoding);
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
-      screen: async () => ({ width: 1920, height: 1080, scale: 2 }),
+      screen: { width: 1920, height: 1080, scale: 2 },
     };
   }
 
