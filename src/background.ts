@@ -53,7 +53,7 @@ const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
 const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
-const pictures = createPictureStore({ now, newId });
+const pictures = createPictureStore({ now, newId, setTimer });
 const captures = createCaptureQueue({
   now: monotonic,
   setTimer,

@@ -1,5 +1,5 @@
 /** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
-import { readBody } from './platform/answer-bodies';
+import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
@@ -32,6 +32,7 @@ const host = new RelayHost({
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
+receiveBodies();
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();

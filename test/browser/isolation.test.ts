@@ -129,9 +129,9 @@ describe('design.md: nothing listens to others', () => {
       port.onMessage.addListener((message) => resolve({ answers: [], heard: [message] }));
     })`);
     expect(heard).toEqual([expect.objectContaining({ state: 'online' })]);
-    expect().toMatchObject({
-      ok: true,
-    });
+    expect(
+      await own.evaluate(`chrome.runtime.sendMessage({ type: 'relay.diagnostics', input: {} })`),
+    ).toMatchObject({ ok: true });
     await own.close();
   });
 

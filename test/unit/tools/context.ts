@@ -42,7 +42,7 @@ export class Rig {
       },
       policy: { managed: false, blocked_tools: new Set() },
       captures: createCaptureQueue({ now, setTimer, captureVisible }),
-      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}` }),
+      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}`, setTimer }),
       loads: createLoadWatch({ browser, now, setTimer }),
       reencode: async (_picture, encoding) => {
         this.reencoded.push(encoding);
