@@ -3,7 +3,8 @@ import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
-import { base64, sha256 } from './relay/browser-bytes';
+import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
+import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
@@ -32,7 +33,10 @@ const host = new RelayHost({
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
-receiveBodies();
+receiveBodies((blob) => {
+  // What is larger is uploaded as it is.
+  if (blob.size <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(blob);
+});
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();

@@ -16,10 +16,14 @@ const store = createStore(NAME, 'bodies');
 const unread = new Map<string, Body>();
 let channel: BroadcastChannel | null = null;
 
-/** Takes from now on what `putBody` of another context sends. For the relay host. */
-export function receiveBodies(): void {
+/**
+ * Takes from now on what `putBody` of another context sends, and tells of each blob as it comes, before its
+ * answer does. For the relay host.
+ */
+export function receiveBodies(came: (blob: Blob) => void): void {
   openChannel().onmessage = ({ data }: MessageEvent<{ key: string; body: Body }>) => {
     unread.set(data.key, data.body);
+    for (const blob of Object.values(data.body)) came(blob);
     const [oldest] = unread.keys();
     if (unread.size > UNREAD_KEPT && oldest !== undefined) unread.delete(oldest);
   };
