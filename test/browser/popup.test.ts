@@ -90,6 +90,9 @@ describe('ui.md, Popup 4: activity', () => {
     const device = await online();
     const tab = await world.browser.openPage(world.site.url('/welcome'));
     await tab.send('Page.bringToFront');
+    await until('the page is there', () =>
+      tab.evaluate(`document.readyState === 'complete' && !!document.querySelector('h1')`),
+    );
     await world.relay.screen(device);
     const person = await openPopup(ONLINE);
     await person.sees(/Last picture sent \d+:\d\d [AP]M/);
