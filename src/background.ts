@@ -47,12 +47,13 @@ const setTimer: SetTimer = (callback, delay_ms) => {
 /** Twice the width of the popup: sharp on a fine screen. */
 const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 
+// First: opening its database takes longest, and every request waits for it.
+const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
 const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
-const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
 const pictures = createPictureStore({ now, newId, setTimer });
 const captures = createCaptureQueue({
   now: monotonic,
