@@ -206,13 +206,13 @@ describe('while large answers are being sent', () => {
     browser: { flags: ['--window-size=1560,1280'] },
   };
 
-  /** So many answers want to leave at a time. */
-  const AT_ONCE = 8;
-  /** All of them, on the narrowest line here, and patience. */
+  /** A crowd of answers that want to leave at a time. */
+  const CROWD = 8;
+  /** All of a crowd, on the narrowest line here, and patience. */
   const ANSWERED_WITHIN_MS = 240_000;
 
-  /** Has large answers made; returns their requests, and how long the largest frame is. */
-  async function makeLarge(world: World): Promise<{ frames: JsonObject[]; bytes: number }> {
+  /** Has `count` large answers made; returns their requests, and how long the largest frame is. */
+  async function makeLarge(world: World, count: number): Promise<{ frames: JsonObject[]; bytes: number }> {
     const { relay, device, site } = world;
     site.serve('/noise', NOISE);
     await relay.command(device, {
@@ -221,7 +221,7 @@ describe('while large answers are being sent', () => {
     });
     const frames: JsonObject[] = [];
     let bytes = 0;
-    for (let number = 1; number <= AT_ONCE; number += 1) {
+    for (let number = 1; number <= count; number += 1) {
       const id = `large-${number}`;
       const frame = request(id, 'screenshot', { deliver_image: true, format: 'png' }, ANSWERED_WITHIN_MS);
       relay.send(device, frame);
@@ -267,17 +267,17 @@ describe('while large answers are being sent', () => {
 
   /** Gives the last ping before the line is busy, those while it is, and how long one answer took. */
   async function pingsWhileBusy(
-    bytesPerSecond: number,
+    line: { bytesPerSecond: number; atOnce: number },
     count: number,
     judge: (pings: LoggedFrame[], each_ms: number) => void,
   ): Promise<void> {
     await inWorld(LARGE, async (world) => {
       const { relay, device, proxy } = world;
-      const { frames, bytes } = await makeLarge(world);
+      const { frames, bytes } = await makeLarge(world, line.atOnce);
       expect(bytes).toBeGreaterThan(5 * MIB);
       expect(bytes).toBeLessThanOrEqual(8 * MIB);
       const before = await nextPings(world, 1);
-      proxy.throttle(bytesPerSecond);
+      proxy.throttle(line.bytesPerSecond);
       const busy = askAgain(world, frames);
       const pings = [...before, ...(await nextPings(world, count, before[0]?.at))];
       const { answers, each_ms } = await busy.stop();
@@ -291,18 +291,19 @@ describe('while large answers are being sent', () => {
     });
   }
 
-  it('rule 1: pings keep to 20 s ± 1 s', () => pingsWhileBusy(0, 5, (pings) => expectSteady(gapsOf(pings))));
+  it('rule 1: pings keep to 20 s ± 1 s', () =>
+    pingsWhileBusy({ bytesPerSecond: 0, atOnce: 1 }, 5, (pings) => expectSteady(gapsOf(pings))));
 
   it('rule 1: on a line that takes about a second for such an answer, too', () =>
-    pingsWhileBusy(10 * MIB, 4, (pings) => expectSteady(gapsOf(pings))));
+    pingsWhileBusy({ bytesPerSecond: 10 * MIB, atOnce: 1 }, 4, (pings) => expectSteady(gapsOf(pings))));
 
   it('rule 1: on a line so narrow that an answer takes longer, a ping waits for those that have left, not for all, and the socket is kept', () =>
-    pingsWhileBusy(MIB, 4, ([before, ...pings], each_ms) => {
+    pingsWhileBusy({ bytesPerSecond: MIB, atOnce: CROWD }, 4, ([before, ...pings], each_ms) => {
       expect(each_ms).toBeGreaterThan(5 * TOLERANCE_MS);
       for (const [index, { at }] of pings.entries()) {
         const late = at - (before?.at ?? 0) - (index + 1) * PING_INTERVAL_MS;
         // In front of it is the answer that is leaving, and megabytes that the network stack has taken already.
-        expect(late, `ping ${index + 1}`).toBeLessThan(TOLERANCE_MS + (AT_ONCE / 2) * each_ms);
+        expect(late, `ping ${index + 1}`).toBeLessThan(TOLERANCE_MS + (CROWD / 2) * each_ms);
       }
     }));
 });
