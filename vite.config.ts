@@ -1,10 +1,11 @@
 import { crx, type ManifestV3Export } from '@crxjs/vite-plugin';
 import { defineConfig } from 'vite';
 import manifest from './manifest.json';
+import { singleFileWorker } from './scripts/vite-single-file-worker';
 import { validators } from './scripts/vite-validators';
 
 export default defineConfig({
-  plugins: [validators(), crx({ manifest: manifest as ManifestV3Export })],
+  plugins: [validators(), crx({ manifest: manifest as ManifestV3Export }), singleFileWorker()],
   build: {
     target: 'chrome120',
     modulePreload: false,

@@ -9,11 +9,10 @@ import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
-import type { ConnectionState, RouterMessages } from './platform/messages';
+import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
-import { createScreenFacts } from './platform/screen-facts';
 import { bodyKey } from './router/body-key';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
@@ -54,14 +53,14 @@ const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
 const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
-const pictures = createPictureStore({ now, newId });
+const pictures = createPictureStore({ now, newId, setTimer });
 const captures = createCaptureQueue({
   now: monotonic,
   setTimer,
   captureVisible: createVisibleCapture(browser, now),
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
-const screen = createScreenFacts(monotonic);
+let screen: ScreenFacts | null = null;
 
 const dispatch = createDispatch({
   ledger,
@@ -81,6 +80,11 @@ const dispatch = createDispatch({
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
+  isAlive: () =>
+    browser.runtime.getPlatformInfo().then(
+      () => true,
+      () => false,
+    ),
   now,
   setTimer,
   log: (line) => console.error(line),
@@ -108,6 +112,9 @@ function show(connection: ConnectionState): Promise<void> {
 serve<RouterMessages>(
   createRouter({
     dispatch,
+    sawScreen: (seen) => {
+      screen = seen;
+    },
     dial,
     settings,
     listActivity: ledger.activity,
@@ -133,12 +140,21 @@ onAlarm({
   watch: () => report('watch', reviveRelayHost()),
   sweep: () => report('sweep', sweep()),
 });
-// Starting the worker is what both are for.
-browser.runtime.onInstalled.addListener(() => report('sweep', sweep()));
-browser.runtime.onStartup.addListener(() => report('sweep', sweep()));
+browser.runtime.onInstalled.addListener(begin);
+browser.runtime.onStartup.addListener(begin);
 
-// Behind whatever the worker was woken for.
-setTimer(() => report('start', start()), 0);
+// They take a moment, and whatever the worker was woken for is likely to need them.
+facts().catch(() => undefined);
+policy().catch(() => undefined);
+
+/** Behind whatever the worker was woken for: that came from a relay host that is there. */
+const START_DELAY_MS = 1_000;
+setTimer(() => report('start', start()), START_DELAY_MS);
+
+function begin(): void {
+  report('start', start());
+  report('sweep', sweep());
+}
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);

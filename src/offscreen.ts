@@ -1,9 +1,10 @@
 /** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
-import { readBody } from './platform/answer-bodies';
+import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
-import { base64, sha256 } from './relay/browser-bytes';
+import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
+import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
@@ -29,8 +30,13 @@ const host = new RelayHost({
   sha256,
   base64,
   network: navigator.onLine,
+  screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
+receiveBodies((blob) => {
+  // What is larger is uploaded as it is.
+  if (blob.size <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(blob);
+});
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();
@@ -45,7 +51,6 @@ serve<RelayMessages>({
     host.progress(JSON.parse(id) as string, progress);
     return {};
   },
-  'relay.screen': async () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 

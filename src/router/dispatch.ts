@@ -40,6 +40,8 @@ export interface DispatchOptions {
     removeBodies(keys: string[]): Promise<void>;
   };
   progress(id: string, progress: Progress): void;
+  /** False once Chrome has begun to end this instance: its API fails then, while the script still runs. */
+  isAlive(): Promise<boolean>;
   /** Epoch milliseconds. */
   now(): number;
   setTimer: SetTimer;
@@ -202,6 +204,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     answer: Answer,
     of_run: boolean,
   ): Promise<AnswerMessage> {
+    // What failed because this instance is ending is no outcome: the next one sees a run that was cut off.
+    if (answer.outcome !== 'ok' && !(await options.isAlive())) return new Promise(() => {});
     const attempt = () => ledger.settle(known, { ...answer, of_run });
     let reply: LedgerReply;
     try {

@@ -61,4 +61,3 @@ describe('the house', () => {
     expect(upward.map(({ from, specifier }) => `${from} → ${specifier}`)).toEqual([]);
   });
 });
-

@@ -91,6 +91,7 @@ export function createRig(): Rig {
         surroundings: async () => ({}) as ToolSurroundings,
         bodies: { newKey: () => bodyKey(clock.now(), crypto.randomUUID()), putBody, removeBodies },
         progress: (id, progress) => rig.progress.push({ id, progress }),
+        isAlive: async () => true,
         now: clock.now,
         setTimer: clock.setTimer,
         log: (line) => rig.log.push(line),

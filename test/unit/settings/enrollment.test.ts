@@ -102,6 +102,7 @@ const refused: [string, string, string][] = [
   ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9/x=="}', 'Base64'],
   ['token_not_sendable', 'wss://r.test/d SECRET9==', 'Base64, bare'],
   ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9 x"}', 'a space inside'],
+  ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9\\"x"}', 'a quote inside'],
   ['token_not_sendable', 'wss://r.test/d SECRET9é', 'not ASCII'],
   ['token_not_sendable', 'wss://r.test/d?token=SECRET9%2F', 'in the query string'],
   [

@@ -18,7 +18,7 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
-  readonly abort = new AbortController();
+  abort = new AbortController();
   context: ToolContext;
   private ids = 0;
 
@@ -42,13 +42,13 @@ export class Rig {
       },
       policy: { managed: false, blocked_tools: new Set() },
       captures: createCaptureQueue({ now, setTimer, captureVisible }),
-      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}` }),
+      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}`, setTimer }),
       loads: createLoadWatch({ browser, now, setTimer }),
       reencode: async (_picture, encoding) => {
         this.reencoded.push(encoding);
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
-      screen: async () => ({ width: 1920, height: 1080, scale: 2 }),
+      screen: { width: 1920, height: 1080, scale: 2 },
     };
   }
 

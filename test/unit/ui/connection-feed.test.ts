@@ -132,7 +132,8 @@ describe('the popup hears of the connection from the offscreen document', () => 
 
   it('what is not a state is not shown', () => {
     start();
-    for (const message of [undefined, 'online', {}, { state: 5 }, { state: 'constructor' }]) last().push(message);
+    for (const message of [undefined, 'online', {}, { state: 5 }, { state: 'constructor' }])
+      last().push(message);
     expect(told).toEqual([]);
   });
 
