@@ -290,5 +290,5 @@ describe('wire.md §1: properties', () => {
     for (const piece of pieces) {
       expect(parseEnrollment(piece.repeat(Math.floor(99_000 / piece.length)))).toMatchObject({ ok: false });
     }
-  });
+  }, 120_000);
 });
