@@ -11,6 +11,8 @@ export default defineConfig({
     modulePreload: false,
     sourcemap: false,
     rollupOptions: {
+      // How long plugins take concerns nobody who builds this.
+      checks: { pluginTimings: false },
       input: { offscreen: 'src/offscreen.html', activity: 'src/ui/activity/activity.html' },
     },
   },
