@@ -61,7 +61,7 @@ async function demonstrate(relay: FakeRelay, browser: AgentBrowser, page: string
 
   const tabs = (await command(relay, device, 'tab_list', {})).tabs as Output[];
   for (const tab of tabs) console.log(`    → tab ${tab.tab_id}: ${tab.url}`);
-  await command(relay, device, 'tab_close', { tab_id: opened.tab_id ?? null });
+  if (!keep) await command(relay, device, 'tab_close', { tab_id: opened.tab_id ?? null });
   const info = await command(relay, device, 'workspace_info', {});
   console.log(`    → ${JSON.stringify(info.browser)} on ${info.os} ${info.arch}`);
 
@@ -133,7 +133,10 @@ async function keepRunning(origin: string, device: string): Promise<void> {
   console.log(
     `\nThe platform and the browser stay up. Try (Ctrl+C ends everything):\n\n${deviceLines(origin, device)}\n`,
   );
-  await new Promise((resolve) => process.once('SIGINT', resolve));
+  await new Promise((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
 }
 
 async function step<T>(what: string, work: () => Promise<T>): Promise<T> {

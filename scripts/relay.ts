@@ -37,7 +37,7 @@ try {
   const taken = (thrown as { code?: unknown }).code === 'EADDRINUSE';
   console.error(
     taken
-      ? `Port ${port} is taken. Choose another with --port, or 0 for any free one.`
+      ? `Port ${port} is taken. Choose another: npm run relay -- --port N, or 0 for any free one.`
       : `The stand-in could not start: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`,
   );
   process.exit(1);

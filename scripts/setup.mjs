@@ -20,8 +20,9 @@ export function setUp({ browser }) {
 
 function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  stop(`Node ${process.versions.node} is too old: install Node 20.19 or newer.`);
+  const least = { 20: 19, 22: 12 }[major];
+  if (major >= 24 || (least !== undefined && minor >= least)) return;
+  stop(`Node ${process.versions.node} will not do: install Node 20.19, 22.12, 24 or a newer one.`);
 }
 
 /** Runs `npm ci` when the lock file is not the one that was installed last. */

@@ -1,6 +1,7 @@
 /**
  * Compiles the JSON Schemas to validators while building: MV3 forbids `eval`, which ajv would need at run
- * time. Serves two modules: `virtual:frame-validators` and `virtual:tool-validators`.
+ * time. Serves `virtual:frame-validators` for what the relay sends, `virtual:tool-validators` for the tools' inputs,
+ * and `virtual:agent-frame-validators`, by which tests check what the agent sends.
  */
 import Ajv2020 from 'ajv/dist/2020';
 import standaloneCode from 'ajv/dist/standalone';
@@ -11,7 +12,8 @@ import { TOOLS } from '../src/tools/registry';
 type Schemas = Record<string, object>;
 
 const MODULES: Record<string, () => Schemas> = {
-  'virtual:frame-validators': () => ({ ...AGENT_FRAME_SCHEMAS, ...RELAY_FRAME_SCHEMAS }),
+  'virtual:frame-validators': () => RELAY_FRAME_SCHEMAS,
+  'virtual:agent-frame-validators': () => AGENT_FRAME_SCHEMAS,
   'virtual:tool-validators': () => Object.fromEntries(TOOLS.map((tool) => [tool.name, tool.input_schema])),
 };
 

@@ -9,12 +9,17 @@ import { bodyKeys, putBody, readBody, removeBodies } from './platform/answer-bod
 import { recallLostStorages, rememberLostStorages, showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
-import type { ConnectionState, GrantMessages, RouterMessages, StorageOverview } from './platform/messages';
+import type {
+  ConnectionState,
+  GrantMessages,
+  RouterMessages,
+  ScreenFacts,
+  StorageOverview,
+} from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
-import { createScreenFacts } from './platform/screen-facts';
 import { bodyKey } from './router/body-key';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
@@ -53,26 +58,27 @@ const setTimer: SetTimer = (callback, delay_ms) => {
 /** Twice the width of the popup: sharp on a fine screen. */
 const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 
+// First: opening its database takes longest, and every request waits for it.
+const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
 const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
-const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
-const pictures = createPictureStore({ now, newId });
+const pictures = createPictureStore({ now, newId, setTimer });
 const captures = createCaptureQueue({
   now: monotonic,
   setTimer,
   captureVisible: createVisibleCapture(browser, now),
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
-const screen = createScreenFacts(monotonic);
 const storageJobs = createStorageJobs({
   send,
   bodies: { readBody, removeBodies },
   newId,
   wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
 });
+let screen: ScreenFacts | null = null;
 
 const dispatch = createDispatch({
   ledger,
@@ -94,6 +100,11 @@ const dispatch = createDispatch({
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
   handover: storageJobs.handover,
+  isAlive: () =>
+    browser.runtime.getPlatformInfo().then(
+      () => true,
+      () => false,
+    ),
   now,
   setTimer,
   log: (line) => console.error(line),
@@ -137,6 +148,9 @@ const grants = createGrants({
 serve<RouterMessages>(
   createRouter({
     dispatch,
+    sawScreen: (seen) => {
+      screen = seen;
+    },
     dial,
     settings,
     listActivity: ledger.activity,
@@ -185,12 +199,21 @@ onAlarm({
   },
   sweep: () => report('sweep', sweep()),
 });
-// Starting the worker is what both are for.
-browser.runtime.onInstalled.addListener(() => report('sweep', sweep()));
-browser.runtime.onStartup.addListener(() => report('sweep', sweep()));
+browser.runtime.onInstalled.addListener(begin);
+browser.runtime.onStartup.addListener(begin);
 
-// Behind whatever the worker was woken for.
-setTimer(() => report('start', start()), 0);
+// They take a moment, and whatever the worker was woken for is likely to need them.
+facts().catch(() => undefined);
+policy().catch(() => undefined);
+
+/** Behind whatever the worker was woken for: that came from a relay host that is there. */
+const START_DELAY_MS = 1_000;
+setTimer(() => report('start', start()), START_DELAY_MS);
+
+function begin(): void {
+  report('start', start());
+  report('sweep', sweep());
+}
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);

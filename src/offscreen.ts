@@ -1,9 +1,10 @@
 /** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
-import { readBody } from './platform/answer-bodies';
+import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages, type StorageMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
-import { base64, sha256 } from './relay/browser-bytes';
+import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
+import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
@@ -31,6 +32,7 @@ const host = new RelayHost({
   sha256,
   base64,
   network: navigator.onLine,
+  screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
 const storages = new StorageHost({
@@ -55,6 +57,10 @@ function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => 
   return { post: (message) => worker.postMessage(message), end: () => worker.terminate() };
 }
 
+receiveBodies((blob) => {
+  // What is larger is uploaded as it is.
+  if (blob.size <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(blob);
+});
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();
@@ -69,7 +75,6 @@ serve<RelayMessages>({
     host.progress(JSON.parse(id) as string, progress);
     return {};
   },
-  'relay.screen': async () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 
@@ -90,6 +95,8 @@ serve<StorageMessages>({
 
 browser.runtime.onConnect.addListener((port) => {
   if (port.name !== CONNECTION_PORT || !port.sender || !isFromOwnContext(port.sender)) return;
+  // First of all that somebody is here: the state may take seconds to be known.
+  port.postMessage(null);
   const stop = host.onConnection((connection) => port.postMessage(connection));
   port.onDisconnect.addListener(stop);
 });

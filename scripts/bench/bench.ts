@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { EXTENSION_DIRECTORY } from '../../test/browser/harness/agent-browser';
+import { EXTENSION_DIRECTORY, EXTENSION_ORIGIN } from '../../test/browser/harness/agent-browser';
 import type { CdpSession } from '../../test/browser/harness/cdp';
 import { until } from '../../test/browser/harness/until';
 import { createWorld, type World } from '../../test/browser/harness/world';
@@ -52,7 +52,8 @@ async function roundTrips(world: World): Promise<Row[]> {
   const things = { ours: () => workspaceInfo(world), floor: () => floor.echo('message') };
   await sampleByTurns(things, 20);
   const warm = await sampleByTurns(things, WARM_ROUNDS);
-  const page = await world.browser.extensionPage();
+  // A page without scripts: nothing but the measured message wakes a worker.
+  const page = await world.browser.openPage(`${EXTENSION_ORIGIN}/icons/icon-16.png`, { background: true });
   const cold = await sampleByTurns(things, COLD_ROUNDS, async () => {
     await world.browser.killServiceWorker(page);
     await until('the workers have stopped', async () =>

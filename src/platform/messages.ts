@@ -54,6 +54,13 @@ export interface AnswerMessage {
 
 export type RunReply = { running: true } | { running: false; answer: AnswerMessage };
 
+/** The screen, which a service worker cannot see: the relay host tells it with each request. In CSS pixels. */
+export interface ScreenFacts {
+  width: number;
+  height: number;
+  scale: number;
+}
+
 /** JSON text of `RequestText` goes in as `request`. */
 export interface RequestText {
   id: string;
@@ -89,7 +96,10 @@ export interface RouterMessages {
   /** The token was refused for good (rule 6): remembered until another token comes. */
   'dial.token_stopped': { in: { enrollment_id: string }; out: Record<never, never> };
   /** Runs, joins or looks up a request. Answers `running` after a while, to be asked again. */
-  'request.run': { in: { request: string; remaining_ms: number }; out: RunReply };
+  'request.run': {
+    in: { request: string; remaining_ms: number; screen: ScreenFacts };
+    out: RunReply;
+  };
   /** Settles a request that never started or is still running; the first settlement wins. */
   'request.settle': {
     in: { request: string; code: 'cancelled' | 'timeout' };
@@ -120,7 +130,6 @@ export interface RelayMessages {
   /** `id` is JSON text. */
   'relay.progress': { in: { id: string; progress: Progress }; out: Record<never, never> };
   /** The main screen as a page sees it; the service worker has none. `scale`: device per CSS pixel. */
-  'relay.screen': { in: Record<never, never>; out: { width: number; height: number; scale: number } };
   'relay.diagnostics': { in: Record<never, never>; out: { diagnostics: RelayDiagnostics } };
 }
 
@@ -189,5 +198,5 @@ export interface RelayDiagnostics {
 export type MessageMap = RouterMessages & RelayMessages & StorageMessages & GrantMessages;
 export type MessageType = keyof MessageMap;
 
-/** The name of the port on which the offscreen document tells a page every connection state. */
+/** The name of the port on which the offscreen document tells a page every connection state; null until one is known. */
 export const CONNECTION_PORT = 'connection';

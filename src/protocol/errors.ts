@@ -23,7 +23,8 @@ export const ERROR_SENTENCES = {
   blob_upload_failed: 'The binary output could not be uploaded and is too big to be sent in a frame.',
   internal_error: 'The agent failed unexpectedly. The request may be tried again under a new id.',
   screen_unavailable: 'There is no visible browser window whose active tab can be captured.',
-  capture_restricted: 'Chrome does not let extensions capture this page.',
+  capture_restricted:
+    'Chrome does not let extensions capture this page. Activate or open an ordinary web page first.',
   tab_not_found: 'There is no tab with this tab_id. Ask tab_list for the tabs there are.',
   page_restricted: 'This address is closed to the agent, by Chrome or by the policy of this device.',
   element_not_found: 'No element matches. Take a new page_snapshot and use a ref from it.',

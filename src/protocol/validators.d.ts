@@ -4,6 +4,11 @@ declare module 'virtual:frame-validators' {
   export default validators;
 }
 
+declare module 'virtual:agent-frame-validators' {
+  const validators: Record<string, import('./validation').Validate>;
+  export default validators;
+}
+
 declare module 'virtual:tool-validators' {
   /** Keyed by tool name. */
   const validators: Record<string, import('./validation').Validate>;

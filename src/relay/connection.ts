@@ -271,8 +271,11 @@ class Step {
         if (event.online) this.#hurry();
         break;
       case 'retry_now':
-        if (this.next.phase.name === 'waiting') this.#dialNow();
-        else this.#hurry();
+        // A person who looks again and again does not make the waiting longer.
+        if (this.next.phase.name === 'waiting') {
+          if (!this.next.phase.replaced) this.next.attempt = Math.max(0, this.next.attempt - 1);
+          this.#dialNow();
+        } else this.#hurry();
         break;
     }
   }

@@ -3,7 +3,7 @@
  * machine, the desk of requests, the outbox. Everything it touches is passed in, so that it runs without
  * a browser; it decides nothing that a core could.
  */
-import type { AnswerMessage, ConnectionState, RelayDiagnostics } from '../platform/messages';
+import type { AnswerMessage, ConnectionState, RelayDiagnostics, ScreenFacts } from '../platform/messages';
 import {
   PING_FRAME,
   type Progress,
@@ -41,6 +41,7 @@ export interface RelayHostParts extends UploadParts, Pick<ComposeParts, 'readBod
   router: AskRouter;
   /** Whether the computer says it has a network, at the start. */
   network: boolean;
+  screen(): ScreenFacts;
 }
 
 /** An answer of this size or more waits for a ping that is about to be due. */
@@ -92,6 +93,7 @@ export class RelayHost {
       router: this.#line,
       outbox: this.#outbox,
       now: () => this.#now(),
+      screen: parts.screen,
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),
       changed: () => this.#followUp(),

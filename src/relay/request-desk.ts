@@ -3,7 +3,7 @@
  * by its deadline, even if the router dies. Decides nothing about frames' bytes and holds no socket: both
  * are passed in.
  */
-import type { AnswerMessage } from '../platform/messages';
+import type { AnswerMessage, ScreenFacts } from '../platform/messages';
 import type { ErrorCode } from '../protocol/errors';
 import type { Progress, ToolAckFrame } from '../protocol/frames';
 import type { ReadFrame } from '../protocol/read-frame';
@@ -21,6 +21,7 @@ export interface DeskParts {
   outbox: Outbox;
   /** Milliseconds of the clock that counts sleep. */
   now(): number;
+  screen(): ScreenFacts;
   /** Sends a small frame at once, ahead of all answers; does nothing while no socket is open. */
   sendNow(text: string): void;
   /** Makes an answer into its frame, which may take an upload. Never rejects. */
@@ -137,11 +138,12 @@ export class RequestDesk {
   }
 
   async #run(request: QueuedRequest): Promise<void> {
-    const { router, now } = this.#parts;
+    const { router, now, screen } = this.#parts;
     const running = (): boolean => this.#queue.has(request) && request.stage === 'running';
     const input = () => ({
       request: requestText(request),
       remaining_ms: Math.max(1, request.deadline - now()),
+      screen: screen(),
     });
     while (running()) {
       const askedAt = now();

@@ -47,6 +47,8 @@ export interface DispatchOptions {
     /** Asks a job to stop that an earlier instance may have handed over. */
     cancel(id: string, code: 'cancelled' | 'timeout'): void;
   };
+  /** False once Chrome has begun to end this instance: its API fails then, while the script still runs. */
+  isAlive(): Promise<boolean>;
   /** Epoch milliseconds. */
   now(): number;
   setTimer: SetTimer;
@@ -250,6 +252,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     answer: Answer,
     of_run: boolean,
   ): Promise<AnswerMessage> {
+    // What failed because this instance is ending is no outcome: the next one sees a run that was cut off.
+    if (answer.outcome !== 'ok' && !(await options.isAlive())) return new Promise(() => {});
     const attempt = () => ledger.settle(known, { ...answer, of_run });
     let reply: LedgerReply;
     try {

@@ -17,7 +17,8 @@ export interface OverviewOptions {
 export async function overview(options: OverviewOptions): Promise<Overview> {
   const [settings, activity, last_picture] = await Promise.all([
     options.settings.glance(),
-    options.listActivity(ENTRIES_SHOWN),
+    // A failing database costs the list, not the popup.
+    options.listActivity(ENTRIES_SHOWN).catch(() => []),
     options.lastPicture(),
   ]);
   const { enrollment, allow_user_enrollment, allow_pause, allow_local_folders } = settings;

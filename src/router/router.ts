@@ -2,9 +2,9 @@
  * What the service worker does for the other contexts: every message of `RouterMessages`, each to the part
  * that knows. It decides nothing itself.
  */
-import type { ConnectionState, RequestText, RouterMessages } from '../platform/messages';
+import type { ConnectionState, RequestText, RouterMessages, ScreenFacts } from '../platform/messages';
 import type { Handlers } from '../platform/messaging';
-import type { ActivityEntry } from '../settings/activity';
+import { ACTIVITY_KEPT, type ActivityEntry } from '../settings/activity';
 import { parseEnrollment } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
 import type { Dial } from './dial';
@@ -14,6 +14,7 @@ import { overview } from './overview';
 
 export interface RouterOptions {
   dispatch: Dispatch;
+  sawScreen(screen: ScreenFacts): void;
   dial: Dial;
   settings: Settings;
   listActivity(limit: number): Promise<ActivityEntry[]>;
@@ -26,9 +27,6 @@ export interface RouterOptions {
   version: string;
 }
 
-/** As many as are kept. */
-const ALL_ACTIVITY = 200;
-
 export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
   const { dispatch, dial, settings } = options;
   return {
@@ -38,7 +36,10 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       await dial.tokenStopped(enrollment_id);
       return {};
     },
-    'request.run': ({ request, remaining_ms }) => dispatch.run(readRequest(request), remaining_ms),
+    'request.run'({ request, remaining_ms, screen }) {
+      options.sawScreen(screen);
+      return dispatch.run(readRequest(request), remaining_ms);
+    },
     async 'request.settle'({ request, code }) {
       return { answer: await dispatch.settle(readRequest(request), code) };
     },
@@ -67,7 +68,7 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       return {};
     },
     async 'activity.list'() {
-      return { activity: await options.listActivity(ALL_ACTIVITY) };
+      return { activity: await options.listActivity(ACTIVITY_KEPT) };
     },
     async 'offscreen.ensure'() {
       await options.ensureOffscreen();

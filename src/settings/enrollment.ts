@@ -55,7 +55,7 @@ function findParts(text: string): Parts {
   const clean = withoutInvisible(text);
   if (clean.trim() === '') return { problem: 'empty' };
   const parts = partsOf(clean);
-  if (isUsable(parts) || !clean.includes('\\"')) return parts;
+  if (isUsable(parts) || hasQuotedToken(parts) || !clean.includes('\\"')) return parts;
   // An answer that was logged as a string inside another one.
   const unescaped = partsOf(clean.replaceAll('\\"', '"'));
   return isUsable(unescaped) ? unescaped : parts;
@@ -63,6 +63,11 @@ function findParts(text: string): Parts {
 
 function isUsable(parts: Parts): boolean {
   return !('problem' in parts) && checkEnrollment(parts.endpoint, parts.token).ok;
+}
+
+/** The token itself has a quote in it: unescaped, the text would seem to hold another, shorter token. */
+function hasQuotedToken(parts: Parts): boolean {
+  return !('problem' in parts) && (parts.token?.includes('"') ?? false);
 }
 
 /** Zero-width characters, the BOM, soft hyphens and marks of writing direction. */

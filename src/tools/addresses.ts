@@ -17,6 +17,8 @@ export function readAddress(url: string): string {
   } catch {
     throw notAnAddress();
   }
+  // Chrome escapes what may not stand in a host name, such as a space, where the standard says it is no address.
+  if (parsed.hostname.includes('%')) throw notAnAddress();
   if (parsed.protocol === 'http:' || parsed.protocol === 'https:' || parsed.href === 'about:blank') {
     return parsed.href;
   }

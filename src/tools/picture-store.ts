@@ -5,6 +5,7 @@
  */
 import { createStore, get, promisifyRequest } from 'idb-keyval';
 import { PICTURES_KEPT_BYTES, PICTURES_KEPT_MS } from '../protocol/limits';
+import type { SetTimer } from './timing';
 
 export interface PictureFacts {
   image_id: string;
@@ -30,9 +31,13 @@ export interface Picture extends PictureFacts {
 export interface PictureStore {
   /**
    * Keeps a picture under a new id. It can be had at once; `kept` resolves when it has been written down too:
-   * false when it was too large to keep.
+   * false when it was too large to keep. One that is `sent` to the platform at once is written behind its
+   * answer, which the writing would delay; `last` gives it from now on.
    */
-  keep(picture: Omit<Picture, 'image_id' | 'size'>): { image_id: string; kept: Promise<boolean> };
+  keep(
+    picture: Omit<Picture, 'image_id' | 'size'>,
+    how: { sent: boolean },
+  ): { image_id: string; kept: Promise<boolean> };
   /** Null when the id is unknown or has expired. */
   get(image_id: string): Promise<Picture | null>;
   /** The youngest picture of the same tab, address and wish that was captured at `not_before` or later. */
@@ -52,6 +57,7 @@ export interface PictureStoreOptions {
   now(): number;
   /** A new UUID. */
   newId(): string;
+  setTimer: SetTimer;
 }
 
 /** Everything but the pictures themselves, in one record: it is read once per life of the worker. */
@@ -62,8 +68,10 @@ interface Index {
 }
 
 const INDEX_KEY = 'index';
+/** By then the answer that carries the picture has left. */
+const BEHIND_ANSWER_MS = 100;
 
-export function createPictureStore({ now, newId }: PictureStoreOptions): PictureStore {
+export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions): PictureStore {
   const store = createStore('endue-pictures', 'pictures');
   /** Pictures that this worker kept or read; only those of the index. */
   const held = new Map<string, Blob>();
@@ -103,7 +111,8 @@ export function createPictureStore({ now, newId }: PictureStoreOptions): Picture
   /** In one transaction, so that no picture stays behind that the index does not name. */
   async function write(index: Index, added: Picture | null): Promise<boolean> {
     const evicted = evict(index);
-    const kept = added !== null && !evicted.includes(added.image_id);
+    // It may have been cleared away before it was written.
+    const kept = added !== null && index.pictures.some(({ image_id }) => image_id === added.image_id);
     try {
       await store('readwrite', (objects) => {
         if (kept) objects.put(added.blob, added.image_id);
@@ -134,13 +143,17 @@ export function createPictureStore({ now, newId }: PictureStoreOptions): Picture
   }
 
   return {
-    keep(picture) {
+    keep(picture, { sent }) {
       const image_id = newId();
       const { blob, ...facts } = picture;
       const added: PictureFacts = { ...facts, image_id, size: blob.size };
-      const kept = load().then((index) => {
+      const kept = load().then(async (index) => {
         index.pictures.push(added);
         held.set(image_id, blob);
+        if (sent) {
+          index.last_sent = image_id;
+          await new Promise<void>((resolve) => setTimer(resolve, BEHIND_ANSWER_MS));
+        }
         return write(index, { ...added, blob });
       });
       return { image_id, kept };

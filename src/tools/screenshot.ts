@@ -251,7 +251,7 @@ async function keep(
     url: capture.after.url,
     wish: JSON.stringify(wish),
   };
-  const { image_id, kept } = context.pictures.keep(facts);
+  const { image_id, kept } = context.pictures.keep(facts, { sent: deliver });
   // A caller that gets only the id must be able to rely on it; one that gets the picture need not wait.
   if (!deliver && !(await kept)) {
     throw new AgentError(

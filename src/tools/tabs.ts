@@ -174,13 +174,33 @@ export const tabClose = defineTool<{ tab_id: number }>({
   requires_confirmation: false,
   async run({ tab_id }, { browser, signal }) {
     const [tab, all] = await Promise.all([findTab(browser, tab_id), browser.tabs.query({})]);
-    if (all.length === 1 && tab.windowId !== undefined) {
-      await browser.tabs.create({ windowId: tab.windowId, active: false });
+    const staying = all.filter(({ id }) => id !== tab_id && (id === undefined || !closing.has(id)));
+    closing.add(tab_id);
+    try {
+      if (staying.length === 0 && tab.windowId !== undefined) {
+        await browser.tabs.create({ windowId: tab.windowId, active: false });
+      }
+      await closeTab(browser, tab_id, signal);
+    } finally {
+      closing.delete(tab_id);
     }
-    await closeTab(browser, tab_id, signal);
     return { output: { tab_id } };
   },
 });
+
+/** The tabs of the calls now under way: when all are closed at once, each must know that it is not the only one. */
+const closing = new Set<number>();
+
+/**
+ * The tabs that an earlier call could not close: their page may still be asking the person. Told again to
+ * close such a tab, Chrome does so without waiting for the person, whose input would be lost.
+ */
+const asking = new Set<number>();
+
+/** Resolves when no dialog of the page is open: until then no script in it answers. */
+async function pageAnswers(browser: Browser, tab_id: number): Promise<void> {
+  await browser.scripting.executeScript({ target: { tabId: tab_id }, func: () => null }).catch(() => {});
+}
 
 /** Resolves when the tab is gone: Chrome's own answer comes while the page may still be asking the person. */
 async function closeTab(browser: Browser, tab_id: number, signal: AbortSignal): Promise<void> {
@@ -198,12 +218,20 @@ async function closeTab(browser: Browser, tab_id: number, signal: AbortSignal): 
     };
   });
   try {
-    await Promise.race([gone, browser.tabs.remove(tab_id)]);
+    if (asking.has(tab_id)) await Promise.race([gone, pageAnswers(browser, tab_id)]);
+    asking.add(tab_id);
+    const refused = await Promise.race([gone, browser.tabs.remove(tab_id)]).then(
+      () => null,
+      (thrown: unknown) => ({ thrown }),
+    );
     const isThere = await browser.tabs.get(tab_id).then(
       () => true,
       () => false,
     );
+    // The person, or another call, may have closed it a moment ago: then Chrome refuses, and it is gone all the same.
+    if (isThere && refused) throw refused.thrown;
     if (isThere) await gone;
+    asking.delete(tab_id);
   } finally {
     stop();
   }
@@ -235,6 +263,10 @@ export const tabActivate = defineTool<{ tab_id: number }>({
 async function bringToFront(browser: Browser, window_id: number): Promise<void> {
   const window = await browser.windows.get(window_id);
   if (window.state === 'minimized') await browser.windows.update(window_id, { state: 'normal' });
+  // Where no window manager is (headless), several windows say they have the focus, and Chrome does not give it anew to one that does.
+  if (window.type === 'normal' && window.focused && (await lastFocusedWindow(browser))?.id !== window_id) {
+    await browser.windows.update(window_id, { focused: false });
+  }
   await browser.windows.update(window_id, { focused: true });
 }
 

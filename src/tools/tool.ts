@@ -4,7 +4,7 @@
  * registry can be loaded where there is no `chrome` (the build, the docs, the unit tests).
  */
 import type { Browser } from 'webextension-polyfill';
-import type { StorageOverview } from '../platform/messages';
+import type { ScreenFacts, StorageOverview } from '../platform/messages';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { CaptureQueue } from './capture-queue';
@@ -46,13 +46,6 @@ export interface ToolPolicy {
   blocked_tools: ReadonlySet<string>;
 }
 
-/** The main screen in CSS pixels; `scale` is device pixels per CSS pixel. */
-export interface ScreenFacts {
-  width: number;
-  height: number;
-  scale: number;
-}
-
 export interface ToolContext {
   request_id: string;
   /** Aborted by a cancel or at the deadline; a tool stops at its next safe point. */
@@ -69,8 +62,8 @@ export interface ToolContext {
   pictures: PictureStore;
   loads: LoadWatch;
   reencode: Reencode;
-  /** The screen as a page of the extension sees it, or null when none could be asked. Fast: cached. */
-  screen(): Promise<ScreenFacts | null>;
+  /** As a page of the extension sees it; null while none has told. */
+  screen: ScreenFacts | null;
   storage: StorageService;
   /** The offscreen document that a resumable tool's work is handed to; null for the other tools. */
   host: string | null;

@@ -44,9 +44,8 @@ export const workspaceInfo = defineTool<Record<never, never>>({
   os_action: 'workspace.info',
   requires_confirmation: false,
   async run(_input, { browser, facts, policy, screen, storage }) {
-    const [windows, seen, storages] = await Promise.all([
+    const [windows, storages] = await Promise.all([
       browser.windows.getAll({ populate: true }),
-      screen(),
       storage.list(),
     ]);
     return {
@@ -57,7 +56,7 @@ export const workspaceInfo = defineTool<Record<never, never>>({
         arch: facts.arch,
         locale: browser.i18n.getUILanguage(),
         time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-        screen: seen && { width: seen.width, height: seen.height, scale: seen.scale },
+        screen: screen && { width: screen.width, height: screen.height, scale: screen.scale },
         tabs: {
           windows: windows.length,
           tabs: windows.reduce((sum, { tabs = [] }) => sum + tabs.length, 0),

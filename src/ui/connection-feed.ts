@@ -4,7 +4,7 @@
  */
 import type { ConnectionState } from '../platform/messages';
 
-/** An offscreen document that is there tells its state at once. */
+/** An offscreen document that is there tells its state at once, or null while it does not know it. */
 export const SILENCE_MS = 300;
 /** Between two tries to find one. */
 export const RETRY_MS = 200;
@@ -26,7 +26,7 @@ export interface FeedDependencies {
 
 /**
  * Tells each state, and null whenever it is not known: until the first answer, after a port closed, while
- * nobody answers. Goes on until the returned function is called.
+ * nobody answers, and while the offscreen document does not know it either. Goes on until the returned function is called.
  */
 export function feedConnection(
   { connect, ensure, after }: FeedDependencies,
@@ -60,7 +60,7 @@ export function feedConnection(
     const cancelSilence = after(SILENCE_MS, lose);
     close = finish;
     port.onMessage.addListener((message) => {
-      if (!isOpen || !isConnectionState(message)) return;
+      if (!isOpen || !(message === null || isConnectionState(message))) return;
       cancelSilence();
       tell(message);
     });

@@ -4,9 +4,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { ToolResponseFrame } from '../../src/protocol/frames';
 import type { JsonObject } from '../../src/protocol/json';
-import type { LoggedFrame, LoggedRequest } from '../fake-relay/traffic';
+import type { LoggedRequest } from '../fake-relay/traffic';
+import { acks, request, responses } from './harness/frames';
+import { serveSlowPage } from './harness/slow-page';
 import { until } from './harness/until';
 import { createWorld, type World, type WorldOptions } from './harness/world';
 
@@ -42,45 +43,8 @@ afterAll(async () => {
   await shared?.[Symbol.asyncDispose]();
 });
 
-const typeOf = ({ json }: LoggedFrame): unknown => (json as JsonObject | undefined)?.type;
-const idOf = ({ json }: LoggedFrame): unknown => (json as JsonObject | undefined)?.id;
-
-function responses({ relay }: World, id: string): ToolResponseFrame[] {
-  return relay.received
-    .filter((frame) => typeOf(frame) === 'tool_response' && idOf(frame) === id)
-    .map(({ json }) => json as ToolResponseFrame);
-}
-
-function acks({ relay }: World, id: string): LoggedFrame[] {
-  return relay.received.filter((frame) => typeOf(frame) === 'tool_ack' && idOf(frame) === id);
-}
-
 function uploads({ relay }: World): LoggedRequest[] {
   return relay.requests.filter(({ method }) => method === 'PUT');
-}
-
-/** A page that keeps its tab loading until it is told to go on. */
-function serveSlowPage({ site }: World, path: string): { release(): void } {
-  const waiting: (() => void)[] = [];
-  let released = false;
-  site.serve(path, (_request, response) => {
-    const finish = () => {
-      response.writeHead(200, { 'content-type': 'text/html' });
-      response.end(`<title>${path}</title>`);
-    };
-    if (released) finish();
-    else waiting.push(finish);
-  });
-  return {
-    release() {
-      released = true;
-      for (const finish of waiting.splice(0)) finish();
-    },
-  };
-}
-
-function request(id: string, command: string, input: JsonObject, timeout_ms = 30_000): JsonObject {
-  return { type: 'tool_request', id, command, input, timeout_ms };
 }
 
 async function stateIs({ browser }: World, state: string): Promise<void> {

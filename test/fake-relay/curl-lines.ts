@@ -14,7 +14,7 @@ ${deviceLines(origin, '$device', 2)}`;
 /** The steps with a device that is online. `device` is its resource id, or a shell variable that holds it. */
 export function deviceLines(origin: string, device: string, first = 1): string {
   const resource = `${origin}/api/v1/resources/${device}`;
-  return `${first}. Send a command once the popup says online, and read its result.
+  return `${first}. Send a command to the device when it is online, and read its result.
 
 answer=$(curl -s -X POST ${resource}/commands \\
   -H 'Content-Type: application/json' -d '{"command":"tab_list","input":{}}'); echo "$answer"
@@ -26,8 +26,8 @@ curl -s ${resource}/commands/$command
 curl -s -X POST ${resource}/commands \\
   -H 'Content-Type: application/json' -d '{"command":"workspace_info","input":{},"wait":true}'
 
-${first + 1}. Fetch the screen to a file.
+${first + 1}. Fetch the screen to a file. Chrome lets extensions see ordinary web pages only: have one in front.
 
-curl -s -o screen.jpg "${resource}/screen?max_age_ms=1000" && ls -l screen.jpg
+curl -s --fail-with-body -o screen.jpg "${resource}/screen?max_age_ms=1000" && ls -l screen.jpg || cat screen.jpg
 `;
 }

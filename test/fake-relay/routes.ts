@@ -143,8 +143,10 @@ export class Routes {
       throw new ApiError(400, 'invalid_body', '"timeout_ms" must be a positive number.');
     }
     const started = this.platform.startCommand(device, { command, input: input ?? {}, timeout_ms });
-    if (wait === true) await started.finished.catch(() => undefined);
-    sendJson(response, wait === true ? 200 : 202, { data: started.describe() });
+    // A device that is not online may stay away for long: the command waits for it, the caller need not.
+    const waits = wait === true && device.online;
+    if (waits) await started.finished.catch(() => undefined);
+    sendJson(response, waits ? 200 : 202, { data: started.describe() });
   }
 
   private showCommand(_request: IncomingMessage, response: ServerResponse, parts: string[]): void {

@@ -6,7 +6,7 @@ import type { Texts } from '../i18n';
 import { LastPicture } from './last-picture';
 import { type ConnectResult, PasteForm } from './paste-form';
 import { PopupFoot } from './popup-foot';
-import { popupModel } from './popup-model';
+import { popupModel, shownConnection } from './popup-model';
 import { RecentActivity } from './recent-activity';
 import { StateLine } from './state-line';
 import { StoragesSection } from './storages-section';
@@ -34,11 +34,12 @@ const OVERVIEW_PATIENCE_MS = 400;
 export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const { texts } = ports;
   const main = useFocusKeeper();
-  const [connection, setConnection] = useState<ConnectionState | null>(null);
+  const [told, setConnection] = useState<ConnectionState | null>(null);
   const [wants_another, setWantsAnother] = useState(false);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState(false);
-  const { overview, overview_is_late, refresh } = useOverview(ports, connection);
+  const { overview, overview_is_late, refresh } = useOverview(ports, told);
+  const connection = shownConnection(told, overview);
   const now = useNow(ports, connection !== null && 'until' in connection);
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 

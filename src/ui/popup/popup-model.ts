@@ -46,6 +46,19 @@ export function popupModel(facts: PopupFacts): PopupModel {
   };
 }
 
+/**
+ * The connection as it is to be shown. Just after an enrollment was saved the relay host may still say that
+ * there is none: it asks whether to dial, and a policy that is late can make that take a while.
+ */
+export function shownConnection(
+  connection: ConnectionState | null,
+  overview: Overview | null,
+): ConnectionState | null {
+  const enrollment = overview?.enrollment;
+  if (connection?.state !== 'not_enrolled' || !enrollment) return connection;
+  return { state: 'connecting', host: enrollment.host };
+}
+
 /** The offscreen document knows of an enrollment before the overview does. */
 function isConnected(connection: ConnectionState | null): boolean {
   return connection !== null && connection.state !== 'not_enrolled';

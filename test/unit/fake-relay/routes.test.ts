@@ -69,14 +69,19 @@ describe('the routes a user of the platform knows', () => {
     expect(waited.body.data).toMatchObject({ status: 'done', outcome: { error_code: 'unknown_tool' } });
   });
 
-  test('a command that nobody answers ends with the platform’s own code', async () => {
+  test('a device that is away keeps no caller waiting; its command ends with the platform’s own code', async () => {
     const relay = await relayWith({ queue_deadline_ms: 10 });
     const device = relay.createDevice();
-    const { body } = await call(relay, 'POST', `/api/v1/resources/${device.id}/commands`, {
-      command: 'greet',
-      wait: true,
+    const commands = `/api/v1/resources/${device.id}/commands`;
+    const { status, body } = await call(relay, 'POST', commands, { command: 'greet', wait: true });
+    expect(status).toBe(202);
+    const { id } = body.data as unknown as { id: string };
+    await device.commands.get(id)?.finished.catch(() => undefined);
+    const later = await call(relay, 'GET', `${commands}/${id}`);
+    expect(later.body.data).toMatchObject({
+      status: 'done',
+      outcome: { status: 'error', error_code: 'not_sent' },
     });
-    expect(body.data).toMatchObject({ status: 'done', outcome: { status: 'error', error_code: 'not_sent' } });
   });
 
   test('a command is cancelled', async () => {

@@ -303,6 +303,18 @@ describe('wire.md §5 rule 7: reconnect', () => {
     expect(client.of('open').map(({ at }) => at)).toEqual([0, 0]);
   });
 
+  it('a person who retries again and again does not make the wait longer', () => {
+    const client = refused(5);
+    const wait = (): number => {
+      const { shown } = client;
+      return shown?.state === 'waiting' ? shown.until : 0;
+    };
+    const first = wait();
+    for (let round = 0; round < 4; round++) client.send({ kind: 'retry_now' });
+    expect(client.of('ask_status')).toHaveLength(9);
+    expect(wait()).toBe(first);
+  });
+
   it('1012: waits over 60 s; waking, `online` and new settings do not shorten it, a person does', () => {
     const client = onlineClient(() => 0.001)
       .pass(5_000)

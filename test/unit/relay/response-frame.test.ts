@@ -1,4 +1,4 @@
-import validators from 'virtual:frame-validators';
+import validators from 'virtual:agent-frame-validators';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/json';

@@ -1,4 +1,4 @@
-import validators from 'virtual:frame-validators';
+import validators from 'virtual:agent-frame-validators';
 import { describe, expect, test } from 'vitest';
 import type { DialDecision } from '../../../src/platform/messages';
 import { createDial, type DialOptions } from '../../../src/router/dial';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bodyKeys, readBody } from '../../../src/platform/answer-bodies';
+import type { AnswerMessage } from '../../../src/platform/messages';
 import { AgentError } from '../../../src/protocol/errors';
 import type { JsonObject, JsonValue } from '../../../src/protocol/json';
 import { ANSWERS_KEPT_MS, MAX_FRAME_BYTES } from '../../../src/protocol/limits';
@@ -185,7 +186,8 @@ describe('wire.md §5 rule 4: once', () => {
     answers.push(answerFor(worker, request('r1', 'write', { text: 'a' })));
     await settleDown();
     finish({ output: { n: 1 } });
-    const [first, ...rest] = await Promise.all(answers);
+    const [first, ...rest] = (await Promise.all(answers)) as [AnswerMessage, ...AnswerMessage[]];
+    expect(outcomeOf(first)).toMatchObject({ output: { n: 1 } });
     for (const other of rest) expect(other).toEqual(first);
     expect(await answerFor(worker, request('r1', 'write', { text: 'a' }))).toEqual(first);
     expect(rig.started).toHaveLength(1);
@@ -225,6 +227,30 @@ describe('wire.md §5 rule 4: once', () => {
     expect(await answerFor(rig.worker('newer'), request('r1'))).toEqual(answer);
     expect(rig.started).toHaveLength(1);
     expect((await rig.activity()).filter(({ outcome }) => outcome === 'outcome_unknown')).toHaveLength(1);
+  });
+
+  test('what fails because the worker is being ended is no outcome', async () => {
+    const rig = createRig();
+    let alive = true;
+    const dying = rig.worker('dying', { isAlive: async () => alive });
+    const heard: unknown[] = [];
+    for (const [id, command] of [
+      ['r1', 'write'],
+      ['r2', 'look'],
+    ] as const) {
+      answerFor(dying, request(id, command)).then((answer) => heard.push(answer));
+    }
+    const [one, other] = [await startsOf(rig, 1), await startsOf(rig, 2)];
+    alive = false;
+    one.fail(new Error('No SW'));
+    other.fail(new AgentError('tab_not_found'));
+    await settleDown();
+    expect(heard).toEqual([]);
+    const worker = rig.worker('new');
+    expect(codeOf(await answerFor(worker, request('r1')))).toBe('outcome_unknown');
+    const again = answerFor(worker, request('r2', 'look'));
+    (await startsOf(rig, 3)).finish({ output: {} });
+    expect(codeOf(await again)).toBe('ok');
   });
 
   test('a read-only tool that was cut off runs again', async () => {
@@ -435,8 +461,10 @@ describe('the deadline', () => {
     expect(await first).toEqual({ running: true });
     const second = worker.run(request('r1'), 580_000);
     finish({ output: {} });
-    const reply = await second;
-    expect(reply.running).toBe(false);
+    expect(await second).toMatchObject({
+      running: false,
+      answer: { outcome: expect.stringContaining('"ok"') },
+    });
     expect(rig.started).toHaveLength(1);
     expect(rig.clock.pending).toBe(0);
   });

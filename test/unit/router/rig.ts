@@ -98,6 +98,7 @@ export function createRig(): Rig {
           host: async () => 'document',
           cancel: (id, code) => rig.cancelledElsewhere.push({ id, code }),
         },
+        isAlive: async () => true,
         now: clock.now,
         setTimer: clock.setTimer,
         log: (line) => rig.log.push(line),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectionState } from '../../../src/platform/messages';
+import type { ConnectionState, ScreenFacts } from '../../../src/platform/messages';
 import { createLastPicture, type SentPicture } from '../../../src/router/last-picture';
 import { createRouter, type RouterOptions } from '../../../src/router/router';
 import { effectiveSettings, type StoredSettings } from '../../../src/settings/effective-settings';
@@ -19,6 +19,7 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     saved: [] as Enrollment[],
     paused: [] as boolean[],
     shown: [] as ConnectionState[],
+    screens: [] as ScreenFacts[],
     forgotten: 0,
     cleared: 0,
     ensured: 0,
@@ -35,6 +36,9 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     });
   const router = createRouter({
     dispatch: rig.worker('w'),
+    sawScreen: (screen) => {
+      seen.screens.push(screen);
+    },
     dial: {
       prepare: async () => ({ dial: false, because: { state: 'paused' } }),
       handshakeStatus: async () => ({ status: null }),
@@ -76,11 +80,13 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
 
 describe('requests travel as JSON text, so that every id arrives as it is', () => {
   test.each(['r1', '__proto__', '\ud83d', '"'])('run, cancel and settle: %j', async (id) => {
-    const { rig, router } = routerWith();
+    const { rig, router, seen } = routerWith();
     const text = JSON.stringify(request(id));
-    const reply = router['request.run']({ request: text, remaining_ms: 60_000 });
+    const screen = { width: 1280, height: 800, scale: 2 };
+    const reply = router['request.run']({ request: text, remaining_ms: 60_000, screen });
     const { context } = await startsOf(rig, 1);
     expect(context.request_id).toBe(id);
+    expect(seen.screens).toEqual([screen]);
     await router['request.cancel']({ id: JSON.stringify(id) });
     const settled = await router['request.settle']({ request: text, code: 'timeout' });
     expect(outcomeOf(settled.answer)).toMatchObject({ error_code: 'cancelled' });
@@ -107,6 +113,12 @@ describe('the popup', () => {
     expect(overview.activity).toHaveLength(5);
     expect(JSON.stringify(overview)).not.toContain('SECRET9');
     expect((await router['activity.list']({})).activity).toHaveLength(200);
+  });
+
+  test('works without the activity', async () => {
+    const { router } = routerWith({ changes: { listActivity: () => Promise.reject(new Error('broken')) } });
+    expect(await router['overview.get']({})).toMatchObject({ activity: [], version: '1.2.3' });
+    await expect(router['activity.list']({})).rejects.toThrow();
   });
 
   test('case 1: a paste is understood before it is stored; what is wrong is said without the text', async () => {

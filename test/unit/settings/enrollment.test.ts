@@ -102,6 +102,7 @@ const refused: [string, string, string][] = [
   ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9/x=="}', 'Base64'],
   ['token_not_sendable', 'wss://r.test/d SECRET9==', 'Base64, bare'],
   ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9 x"}', 'a space inside'],
+  ['token_not_sendable', '{"endpoint":"wss://r.test/d","token":"SECRET9\\"x"}', 'a quote inside'],
   ['token_not_sendable', 'wss://r.test/d SECRET9é', 'not ASCII'],
   ['token_not_sendable', 'wss://r.test/d?token=SECRET9%2F', 'in the query string'],
   [
@@ -289,5 +290,5 @@ describe('wire.md §1: properties', () => {
     for (const piece of pieces) {
       expect(parseEnrollment(piece.repeat(Math.floor(99_000 / piece.length)))).toMatchObject({ ok: false });
     }
-  });
+  }, 120_000);
 });

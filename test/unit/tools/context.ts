@@ -19,7 +19,7 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
-  readonly abort = new AbortController();
+  abort = new AbortController();
   /** What was handed to the storage worker. */
   readonly jobs: { tool: string; input: object }[] = [];
   /** What is attached; null: the storage worker does not answer. */
@@ -47,13 +47,12 @@ export class Rig {
       },
       policy: { managed: false, blocked_tools: new Set() },
       captures: createCaptureQueue({ now, setTimer, captureVisible }),
-      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}` }),
+      pictures: createPictureStore({ now, newId: () => `image-${this.nextId()}`, setTimer }),
       loads: createLoadWatch({ browser, now, setTimer }),
       reencode: async (_picture, encoding) => {
         this.reencoded.push(encoding);
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
-      screen: async () => ({ width: 1920, height: 1080, scale: 2 }),
       storage: {
         run: async (tool, input) => {
           this.jobs.push({ tool, input });
@@ -62,6 +61,7 @@ export class Rig {
         list: async () => this.storages,
       },
       host: null,
+      screen: { width: 1920, height: 1080, scale: 2 },
     };
   }
 

@@ -36,6 +36,7 @@ export interface FakeWindow {
   id: number;
   type: Windows.WindowType;
   state: Windows.WindowState;
+  focused: boolean;
 }
 
 interface RequestDetails {
@@ -70,20 +71,34 @@ export class FakeChrome {
   readonly onUpdated = new FakeEvent<[number, Partial<Tabs.OnUpdatedChangeInfoType>, FakeTab]>();
   readonly onRemoved = new FakeEvent<[number]>();
   readonly onReplaced = new FakeEvent<[number, number]>();
+  /** Headless there is none: every window says it has the focus. */
+  hasWindowManager = true;
   /** A page that asks the person before it is closed. */
   asksBeforeClosing = false;
+  /** The tabs whose page asks now, with the answer of a person who stays. */
+  readonly dialogs = new Map<number, () => void>();
+  /** A tab that goes as soon as the tabs were asked for. */
+  goesAfterQuery: number | null = null;
   private lastId = 100;
   private lastRequest = 0;
   private moment = 0;
 
   openWindow(urls: string[] = ['https://a.test/'], type: Windows.WindowType = 'normal'): FakeWindow {
-    const window: FakeWindow = { id: this.newId(), type, state: 'normal' };
+    const window: FakeWindow = { id: this.newId(), type, state: 'normal', focused: false };
     this.windows.push(window);
-    this.focusOrder.unshift(window.id);
+    this.focus(window);
     for (const url of urls) this.addTab(window.id, url);
     const first = this.tabs.find(({ windowId }) => windowId === window.id);
     if (first) this.activate(first.id);
     return window;
+  }
+
+  /** As Chrome does: nothing for a window that says it has the focus already. */
+  private focus(window: FakeWindow): void {
+    if (window.focused) return;
+    if (this.hasWindowManager) for (const other of this.windows) other.focused = false;
+    window.focused = true;
+    this.focusOrder = [window.id, ...this.focusOrder.filter((other) => other !== window.id)];
   }
 
   addTab(windowId: number, url: string, status: Tabs.TabStatus = 'complete'): FakeTab {
@@ -235,16 +250,21 @@ export class FakeChrome {
           this.note('windows.update', id, change);
           const window = this.window(id);
           if (change.state) window.state = change.state;
-          if (change.focused) this.focusOrder = [id, ...this.focusOrder.filter((other) => other !== id)];
+          if (change.focused === false) window.focused = false;
+          if (change.focused) this.focus(window);
         },
       },
       tabs: {
         get: async (id: number) => ({ ...this.tab(id) }),
-        query: async ({ active, windowId }: { active?: boolean; windowId?: number }) =>
-          this.tabs
+        query: async ({ active, windowId }: { active?: boolean; windowId?: number }) => {
+          const found = this.tabs
             .filter((tab) => active === undefined || tab.active === active)
             .filter((tab) => windowId === undefined || tab.windowId === windowId)
-            .map((tab) => ({ ...tab })),
+            .map((tab) => ({ ...tab }));
+          if (this.goesAfterQuery !== null) this.remove(this.goesAfterQuery);
+          this.goesAfterQuery = null;
+          return found;
+        },
         create: async (details: { url?: string; windowId: number; active: boolean }) => {
           this.note('tabs.create', details);
           this.window(details.windowId);
@@ -261,7 +281,9 @@ export class FakeChrome {
         remove: async (id: number) => {
           this.note('tabs.remove', id);
           this.tab(id);
-          if (!this.asksBeforeClosing) this.remove(id);
+          // Told a second time while the page asks, Chrome closes it over the head of the person.
+          if (!this.asksBeforeClosing || this.dialogs.has(id)) this.remove(id);
+          else this.dialogs.set(id, () => this.dialogs.delete(id));
         },
         reload: async (id: number) => this.step('tabs.reload', id),
         goBack: async (id: number) => {
@@ -281,7 +303,16 @@ export class FakeChrome {
         onReplaced: this.onReplaced,
       },
       scripting: {
-        executeScript: async ({ target, args }: { target: { tabId: number }; args: [number] }) => {
+        executeScript: async ({ target, args }: { target: { tabId: number }; args?: [number] }) => {
+          if (this.dialogs.has(target.tabId)) {
+            await new Promise<void>((resolve) => {
+              this.dialogs.set(target.tabId, () => {
+                this.dialogs.delete(target.tabId);
+                resolve();
+              });
+            });
+          }
+          if (!args) return [{ frameId: 0, result: null }];
           if (this.historyLength === undefined) throw new Error('Cannot access contents of the page.');
           this.step(`history.go:${args[0]}`, target.tabId);
           return [{ frameId: 0, result: this.historyLength }];

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { PICTURES_KEPT_BYTES, PICTURES_KEPT_MS } from '../../../src/protocol/limits';
 import { createPictureStore, type Picture, type PictureStore } from '../../../src/tools/picture-store';
 import { FakeClock } from '../router/fake-clock';
+import { pass } from './async-clock';
 
 const MIB = 1024 * 1024;
 
@@ -18,6 +19,7 @@ function restart(): PictureStore {
       ids += 1;
       return `id-${ids}`;
     },
+    setTimer: clock.setTimer,
   });
 }
 
@@ -43,7 +45,7 @@ function picture(text = 'picture', more: Partial<Picture> = {}): Omit<Picture, '
 }
 
 async function keep(store: PictureStore, ...args: Parameters<typeof picture>): Promise<string> {
-  const { image_id, kept } = store.keep(picture(...args));
+  const { image_id, kept } = store.keep(picture(...args), { sent: false });
   expect(await kept).toBe(true);
   return image_id;
 }
@@ -53,8 +55,28 @@ const textOf = async (found: Picture | null): Promise<string | undefined> => fou
 describe('tools.md, screenshot: the picture stays for 5 minutes, at most 32 MiB', () => {
   test('it can be had before it is written down', async () => {
     const store = restart();
-    const { image_id } = store.keep(picture('early'));
+    const { image_id } = store.keep(picture('early'), { sent: false });
     expect(await textOf(await store.get(image_id))).toBe('early');
+  });
+
+  test('one that is sent is the last one at once, and written down behind its answer', async () => {
+    const store = restart();
+    const { image_id, kept } = store.keep(picture('sent'), { sent: true });
+    expect(await textOf(await store.last())).toBe('sent');
+    expect(await restart().get(image_id)).toBeNull();
+    await pass(clock, 1_000);
+    expect(await kept).toBe(true);
+    expect(await textOf(await restart().last())).toBe('sent');
+  });
+
+  test('one that was cleared away before it was written down stays away', async () => {
+    const store = restart();
+    const { image_id, kept } = store.keep(picture('sent'), { sent: true });
+    await store.clear();
+    await pass(clock, 1_000);
+    expect(await kept).toBe(false);
+    expect(await restart().get(image_id)).toBeNull();
+    expect(await restart().last()).toBeNull();
   });
 
   test('it outlives the service worker', async () => {
@@ -105,14 +127,16 @@ describe('tools.md, screenshot: the picture stays for 5 minutes, at most 32 MiB'
 
   test('a picture larger than that is not kept, and says so', async () => {
     const store = restart();
-    const { image_id, kept } = store.keep(picture('x'.repeat(PICTURES_KEPT_BYTES + 1)));
+    const { image_id, kept } = store.keep(picture('x'.repeat(PICTURES_KEPT_BYTES + 1)), { sent: false });
     expect(await kept).toBe(false);
     expect(await store.get(image_id)).toBeNull();
   });
 
   test('many kept at once are all there', async () => {
     const store = restart();
-    const added = Array.from({ length: 10 }, (_, number) => store.keep(picture(`picture ${number}`)));
+    const added = Array.from({ length: 10 }, (_, number) =>
+      store.keep(picture(`picture ${number}`), { sent: false }),
+    );
     await Promise.all(added.map(({ kept }) => kept));
     const later = restart();
     const texts = await Promise.all(added.map(async ({ image_id }) => textOf(await later.get(image_id))));

@@ -219,6 +219,41 @@ describe('tab_close', () => {
     expect(rig.chrome.onRemoved.hasListeners()).toBe(false);
   });
 
+  test('a page that still asks from an earlier call is not closed over the head of the person', async () => {
+    const { tabs } = openWindow('https://a.test/', 'https://b.test/');
+    const tab_id = tabAt(tabs, 0).id;
+    rig.chrome.asksBeforeClosing = true;
+    const removals = () => rig.chrome.calls.filter((call) => call.startsWith('tabs.remove')).length;
+    for (const expected of [1, 1]) {
+      rig.abort = new AbortController();
+      const { abort } = rig;
+      rig.clock.setTimer(() => abort.abort(new AgentError('timeout')), 4_000);
+      expect(await rig.fail('tab_close', { tab_id })).toMatchObject({ code: 'timeout' });
+      expect(removals()).toBe(expected);
+    }
+    // The person stays: the next call asks again, and this time the person lets it go.
+    rig.chrome.dialogs.get(tab_id)?.();
+    rig.abort = new AbortController();
+    rig.clock.setTimer(() => rig.chrome.remove(tab_id), 4_000);
+    expect((await rig.call('tab_close', { tab_id })).output).toEqual({ tab_id });
+    expect(removals()).toBe(2);
+  });
+
+  test('a tab that another call or the person closed a moment before Chrome was asked is closed', async () => {
+    const { tabs } = openWindow('https://a.test/', 'https://b.test/');
+    const tab_id = tabAt(tabs, 0).id;
+    rig.chrome.goesAfterQuery = tab_id;
+    expect((await rig.call('tab_close', { tab_id })).output).toEqual({ tab_id });
+    expect(rig.chrome.onRemoved.hasListeners()).toBe(false);
+  });
+
+  test('all tabs closed at once leave an empty one too', async () => {
+    const { tabs } = openWindow('https://a.test/', 'https://b.test/', 'https://c.test/');
+    await Promise.all(tabs.map(({ id }) => rig.call('tab_close', { tab_id: id })));
+    expect(rig.chrome.tabs).toHaveLength(1);
+    expect(tabs).not.toContain(rig.chrome.tabs[0]);
+  });
+
   test('the last tab of all leaves an empty one, because the browser would quit', async () => {
     const { window_id, tabs } = openWindow('https://a.test/');
     await rig.call('tab_close', { tab_id: tabAt(tabs, 0).id });
@@ -234,6 +269,14 @@ describe('tab_activate', () => {
     const tab_id = tabAt(tabs, 1).id;
     expect((await rig.call('tab_activate', { tab_id })).output).toEqual({ tab_id });
     expect(tabAt(tabs, 1).active).toBe(true);
+    expect(rig.chrome.focusOrder[0]).toBe(window_id);
+  });
+
+  test('where every window says it has the focus, the window becomes the last focused one all the same', async () => {
+    rig.chrome.hasWindowManager = false;
+    const { window_id, tabs } = openWindow('https://a.test/');
+    openWindow('https://b.test/');
+    await rig.call('tab_activate', { tab_id: tabAt(tabs, 0).id });
     expect(rig.chrome.focusOrder[0]).toBe(window_id);
   });
 

@@ -109,6 +109,16 @@ describe('the popup hears of the connection from the offscreen document', () => 
     expect(ensure.mock.calls.length).toBeGreaterThan(1);
   });
 
+  it('somebody there who does not know the state yet is waited for, and not replaced', async () => {
+    start();
+    last().push(null);
+    await vi.advanceTimersByTimeAsync(20 * (SILENCE_MS + RETRY_MS));
+    expect(ports).toHaveLength(1);
+    expect(ensure).not.toHaveBeenCalled();
+    last().push(ONLINE);
+    expect(told).toEqual([null, ONLINE]);
+  });
+
   it('an old port changes nothing any more', async () => {
     start();
     const old = last();
@@ -122,7 +132,8 @@ describe('the popup hears of the connection from the offscreen document', () => 
 
   it('what is not a state is not shown', () => {
     start();
-    for (const message of [null, 'online', {}, { state: 5 }, { state: 'constructor' }]) last().push(message);
+    for (const message of [undefined, 'online', {}, { state: 5 }, { state: 'constructor' }])
+      last().push(message);
     expect(told).toEqual([]);
   });
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectionState, Overview } from '../../../src/platform/messages';
-import { type PopupFacts, type PopupModel, popupModel } from '../../../src/ui/popup/popup-model';
+import {
+  type PopupFacts,
+  type PopupModel,
+  popupModel,
+  shownConnection,
+} from '../../../src/ui/popup/popup-model';
 
 const host = 'r.test';
 const enrolled: Overview = {
@@ -28,6 +33,16 @@ const model = (
   overview: Overview | null,
   more: Partial<PopupFacts> = {},
 ): PopupModel => popupModel({ connection, overview, overview_is_late: false, wants_another: false, ...more });
+
+describe('ui.md: the state line is always true', () => {
+  it('an enrollment that was just saved is being connected, though the relay host does not know it yet', () => {
+    expect(shownConnection(notEnrolled, enrolled)).toEqual({ state: 'connecting', host });
+    expect(shownConnection(notEnrolled, fresh)).toBe(notEnrolled);
+    expect(shownConnection(notEnrolled, null)).toBe(notEnrolled);
+    expect(shownConnection(online, enrolled)).toBe(online);
+    expect(shownConnection(null, enrolled)).toBeNull();
+  });
+});
 
 describe('ui.md: what the popup offers', () => {
   it('first run: the paste box and nothing else', () => {

@@ -42,6 +42,7 @@ export class World {
       fetch: (url, init) => this.#fetch(String(url), init),
       sha256: async (bytes) => createHash('sha256').update(new Uint8Array(bytes)).digest('hex'),
       network: true,
+      screen: () => ({ width: 1280, height: 800, scale: 1 }),
       ...changes,
     });
     this.host.onConnection((state) => this.states.push(state));
