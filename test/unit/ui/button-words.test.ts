@@ -17,7 +17,7 @@ describe('storage.md, Attaching: the badge tells when one is lost', () => {
   it('one lost: a person is needed, and the tooltip says for which', () => {
     const { text, urgent, tooltip } = button(online, ['Work', 'Photos']);
     expect({ text, urgent }).toEqual({ text: '!', urgent: true });
-    expect(tooltip).toMatch(/^Online · r\.test.*\nNeeds a repair: Work and Photos$/s);
+    expect(tooltip).toMatch(/^Online\s·\sr\.test.*\nNeeds a repair: Work and Photos$/s);
   });
 
   it('it comes before a wait that ends by itself, and not before a pause', () => {
