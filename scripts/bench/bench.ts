@@ -1,7 +1,8 @@
 /**
  * Round trips of the built extension against floors measured in the same run, by turns, in one browser:
  * `workspace_info` warm and cold against a bare socket echo plus one bare runtime message, `screenshot`
- * against CDP `Page.captureScreenshot` of the same page and format. Prints a table of medians and ratios.
+ * against CDP `Page.captureScreenshot` of the same page and format. Prints a table of medians and ratios. With the argument
+ * `storage` it measures the storage path instead.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +14,7 @@ import { until } from '../../test/browser/harness/until';
 import { createWorld, type World } from '../../test/browser/harness/world';
 import { buildExtension } from '../build.mjs';
 import { median, type Row, sampleByTurns, table } from './samples';
+import { benchStorage } from './storage';
 
 const FLOOR_EXTENSION = fileURLToPath(new URL('floor-extension', import.meta.url));
 const WARM_ROUNDS = 200;
@@ -92,6 +94,7 @@ async function pictureRow(world: World, page: CdpSession, format: 'jpeg' | 'png'
 }
 
 async function main(): Promise<void> {
+  if (process.argv[2] === 'storage') return benchStorage();
   await buildExtension({ quiet: true });
   const world = await createWorld({ browser: { extension: `${EXTENSION_DIRECTORY},${FLOOR_EXTENSION}` } });
   try {

@@ -1,0 +1,98 @@
+/** Which jobs a browser is killed in: each step of a mode once, and any number of random ones, told by a seed. */
+import { expect } from 'vitest';
+import type { RootKind } from '../../../src/storage/ports';
+import { CRASH_SCENARIOS, type CrashScenario } from './crash-scenarios';
+import { type CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
+import type { Step } from './storage-probes';
+
+const KINDS: readonly RootKind[] = ['browser', 'folder'];
+
+const ENDS: readonly Step[] = ['journal finished', 'temp folder removed', 'journal cleared'];
+const STARTS: readonly Step[] = ['journal opened', 'temp folder made'];
+const BRINGS: readonly Step[] = [
+  ...STARTS,
+  'file written',
+  'plan written',
+  'moved away',
+  'moved to its place',
+  ...ENDS,
+];
+
+/** The steps of each mode after which it is killed. */
+export const STEPS: Record<string, readonly Step[]> = {
+  save_path: [...BRINGS.slice(0, -3), 'folder made', 'seals written', 'committed', ...ENDS],
+  place_path: [
+    ...STARTS,
+    'file written',
+    'plan written',
+    'folder made',
+    'moved to its place',
+    'committed',
+    ...ENDS,
+  ],
+  remove_path: [...STARTS, 'plan written', 'moved away', 'folder removed', 'committed', ...ENDS],
+  link_pull: BRINGS,
+  link_push: [...BRINGS.slice(0, -3), 'committed', ...ENDS],
+  link_remove: [
+    ...STARTS,
+    'plan written',
+    'moved away',
+    'folder made',
+    'moved to recovery',
+    'folder removed',
+    ...ENDS,
+  ],
+  path_sync: BRINGS,
+};
+
+/** One mode killed after each of its steps, in turn on the browser's own file system and on a folder. */
+export async function killAfterEachStep(world: CrashWorld, scenario: CrashScenario): Promise<void> {
+  const steps = STEPS[scenario.name] ?? [];
+  const victims: Victim[] = [];
+  for (let n = 0; n < steps.length || n % VICTIMS !== 0; n += 1) {
+    const step = steps[n % steps.length] as Step;
+    // The push is first told to merge: its second commit is the one that counts.
+    const nth = step === 'committed' && scenario.name === 'link_push' ? 2 : 1;
+    // The second time around on the other kind.
+    const kind = KINDS[(n + (n >= steps.length ? 1 + (steps.length % 2) : 0)) % 2] as RootKind;
+    victims.push({ scenario, kind, hold: { step, nth } });
+  }
+  for (let at = 0; at < victims.length; at += VICTIMS) {
+    const outcomes = await world.round({ victims: victims.slice(at, at + VICTIMS) });
+    for (const { hold, steps: done, answered, result } of outcomes) {
+      expect(done, 'the step to be killed after').toContain(hold?.step);
+      expect(answered).toBe(false);
+      if (done.includes('journal finished')) expect(result).not.toBe('old');
+      else expect(result).not.toBe('new');
+    }
+  }
+}
+
+/** A generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Roughly how many steps the jobs of a round make together. */
+const STEPS_OF_A_ROUND = 14 * VICTIMS;
+
+/** Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. */
+export async function killAtRandom(world: CrashWorld, seed: number, times: number): Promise<Outcome[]> {
+  const random = randomNumbers(seed);
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+  const all: Outcome[] = [];
+  for (let n = 0; n < times; n += 1) {
+    const victims = Array.from({ length: VICTIMS }, (_, at) => ({
+      scenario: pick(CRASH_SCENARIOS),
+      kind: KINDS[at % 2] as RootKind,
+    }));
+    all.push(...(await world.round({ victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) })));
+  }
+  return all;
+}

@@ -1,0 +1,33 @@
+/**
+ * storage.md, "Nothing is lost, nothing is half", in a real browser that is killed (SIGKILL) in the middle of its jobs, on
+ * its own file system and on a real folder: after the restart the tree is the old or the new one, nothing temporary is
+ * left, and the next sync converges with the service. All of that is expected in each round of `CrashWorld`.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killAfterEachStep, killAtRandom } from './harness/crash-rounds';
+import { CRASH_SCENARIOS } from './harness/crash-scenarios';
+import { CrashWorld, VICTIMS } from './harness/crash-world';
+
+let world: CrashWorld;
+
+beforeAll(async () => {
+  world = await CrashWorld.create();
+});
+
+afterAll(async () => {
+  const violations = [...world.violations];
+  await world[Symbol.asyncDispose]();
+  expect(violations).toEqual([]);
+});
+
+describe('storage.md, Nothing is half: the browser is killed after each journal step', () => {
+  it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(world, scenario));
+});
+
+describe('storage.md, Nothing is half: the browser is killed at random moments', () => {
+  const SEED = 20261130;
+  it.each([0, 1, 2, 3])(`5 kills, seed ${SEED} + %i`, async (part) => {
+    const outcomes = await killAtRandom(world, SEED + part, 5);
+    expect(outcomes).toHaveLength(5 * VICTIMS);
+  });
+});
