@@ -126,7 +126,7 @@ describe('design.md: nothing listens to others', () => {
     const own = await world.browser.extensionPage(PAGES[1]);
     const { heard } = await own.evaluate<Tried>(`new Promise((resolve) => {
       const port = chrome.runtime.connect({ name: '${CONNECTION_PORT}' });
-      port.onMessage.addListener((message) => resolve({ answers: [], heard: [message] }));
+      port.onMessage.addListener((message) => message && resolve({ answers: [], heard: [message] }));
     })`);
     expect(heard).toEqual([expect.objectContaining({ state: 'online' })]);
     expect(
