@@ -69,6 +69,9 @@ interface Flight {
   abort: AbortController;
   /** Kept in memory after its answer, because the ledger could not be written. */
   stays: boolean;
+  /** Resolves once the ledger has heard of it: until then another request under its id must wait. */
+  entered: Promise<void>;
+  enter(): void;
   answer: Promise<AnswerMessage>;
 }
 
@@ -86,6 +89,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   function take(request: RequestText, canonical: string, remaining_ms: number, ended?: AgentError): Flight {
     const { id } = request;
     const started_at = now();
+    const earlier = (flights.get(id) ?? []).map(({ entered }) => entered);
+    let enter = () => {};
+    const entered = new Promise<void>((resolve) => {
+      enter = resolve;
+    });
     const flight: Flight = {
       request,
       canonical,
@@ -93,13 +101,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       deadline: started_at + remaining_ms,
       abort: new AbortController(),
       stays: false,
-      answer: Promise.resolve().then(() => fly(flight)),
+      entered,
+      enter,
+      answer: Promise.all(earlier).then(() => fly(flight)),
     };
     if (ended) flight.abort.abort(ended);
     const stopDeadline = after(remaining_ms, () => flight.abort.abort(new AgentError('timeout')));
     flights.set(id, [...(flights.get(id) ?? []), flight]);
     const land = () => {
       stopDeadline();
+      enter();
       if (flight.stays) return;
       const rest = (flights.get(id) ?? []).filter((other) => other !== flight);
       if (rest.length > 0) flights.set(id, rest);
@@ -126,6 +137,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       // A tool whose start is not written down must not start.
       return answerUnrecorded(flight, errorAnswer('internal_error'), thrown);
     }
+    flight.enter();
     if (reply.decision === 'execute') {
       return settle(flight, known, await execute(flight, tool, input, passed.policy), true);
     }

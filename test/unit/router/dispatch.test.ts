@@ -215,6 +215,17 @@ describe('wire.md §5 rule 4: once', () => {
     expect(rig.started).toHaveLength(1);
   });
 
+  test('the first to come has the id, however much longer its input takes to hash', async () => {
+    const rig = createRig();
+    const worker = rig.worker('w');
+    const first = answerFor(worker, request('r1', 'write', { text: 'x'.repeat(8_000_000) }));
+    const second = answerFor(worker, request('r1', 'no_such_tool'));
+    const { finish } = await startsOf(rig, 1);
+    expect(codeOf(await second)).toBe('request_id_conflict');
+    finish({ output: {} });
+    expect(codeOf(await first)).toBe('ok');
+  });
+
   test('case 4: a run that was cut off by the death of the worker answers outcome_unknown, once and for all', async () => {
     const rig = createRig();
     answerFor(rig.worker('dead'), request('r1')).catch(() => undefined);
