@@ -96,6 +96,7 @@ export class RelayHost {
       outbox: this.#outbox,
       now: () => this.#now(),
       screen: parts.screen,
+      platform: () => originOf(this.#connection.dial?.endpoint ?? ''),
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),
       changed: () => this.#followUp(),
@@ -444,4 +445,9 @@ export class RelayHost {
 
 function count(counters: Map<string, number>, key: string): void {
   counters.set(key, (counters.get(key) ?? 0) + 1);
+}
+
+/** The platform of an endpoint: a token that was rotated, or another path, is still the same one. */
+function originOf(endpoint: string): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).origin : '';
 }

@@ -81,8 +81,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { ledger, bodies, now, setTimer } = options;
   const flights = new Map<string, Flight[]>();
 
-  function findFlight(id: string, canonical: string): Flight | undefined {
-    return flights.get(id)?.find((flight) => flight.canonical === canonical);
+  function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
+    return flights
+      .get(id)
+      ?.find((flight) => flight.canonical === canonical && flight.request.platform === platform);
   }
 
   /** Starts to work on a request. Known from here on, before anything is waited for. */
@@ -275,12 +277,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   return {
     run(request, remaining_ms) {
       const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request.id, canonical) ?? take(request, canonical, remaining_ms);
+      const flight = findFlight(request, canonical) ?? take(request, canonical, remaining_ms);
       return hold(flight.answer);
     },
     async settle(request, code) {
       const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request.id, canonical);
+      const flight = findFlight(request, canonical);
       if (flight) {
         flight.abort.abort(new AgentError(code));
         return flight.answer;
@@ -294,7 +296,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
-  const [key, input_hash] = await Promise.all([idKey(request.id), inputHash(canonical)]);
+  const [key, input_hash] = await Promise.all([idKey(request.platform, request.id), inputHash(canonical)]);
   return { key, input_hash, tool: (request.command ?? '').slice(0, TOOL_NAME_SHOWN), started_at };
 }
 
