@@ -63,6 +63,8 @@ export interface ScreenFacts {
 
 /** JSON text of `RequestText` goes in as `request`. */
 export interface RequestText {
+  /** Origin of the relay it came from: the ids of another platform are other ids. */
+  platform: string;
   id: string;
   command: string | null;
   /** A JSON value; only for a malformed request something else than an object. */

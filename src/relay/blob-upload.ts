@@ -28,6 +28,8 @@ export interface Upload {
   blob: Blob;
   /** Milliseconds from now in which the upload must have succeeded. */
   within_ms: number;
+  /** Aborts when nobody may send it any more: the token is not used again from then on. */
+  signal?: AbortSignal;
 }
 
 type Attempt = { done: BlobReference | null } | { again_after_ms: number | null };
@@ -38,13 +40,17 @@ export async function uploadBlob(upload: Upload, parts: UploadParts): Promise<Bl
   const end = clock.monotonic() + upload.within_ms;
   const time = new AbortController();
   const cutOff = sleep(clock, upload.within_ms, time.signal).then(() => time.abort());
+  const unwanted = (): void => time.abort();
+  upload.signal?.addEventListener('abort', unwanted);
   try {
+    if (upload.signal?.aborted) return null;
     const uploaded = attempts(upload, parts, end, time.signal);
     return await Promise.race([uploaded, cutOff.then(() => null)]);
   } catch {
     return null;
   } finally {
     time.abort();
+    upload.signal?.removeEventListener('abort', unwanted);
   }
 }
 

@@ -73,6 +73,8 @@ export class RelayHost {
   #socket: { number: number; socket: RelaySocket } | null = null;
   /** What the relay said last, also on an earlier connection: answers kept since then follow it too. */
   #config: RelayConfig = {};
+  /** Of the uploads with the present enrollment's token. */
+  #uploads = new AbortController();
   #woke = false;
   #held = false;
   #shown: ConnectionState | null = null;
@@ -94,6 +96,7 @@ export class RelayHost {
       outbox: this.#outbox,
       now: () => this.#now(),
       screen: parts.screen,
+      platform: () => originOf(this.#connection.dial?.endpoint ?? ''),
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),
       changed: () => this.#followUp(),
@@ -248,6 +251,8 @@ export class RelayHost {
         break;
       case 'forget_requests':
         this.#desk.forgetAll();
+        this.#uploads.abort();
+        this.#uploads = new AbortController();
         this.#config = {};
         this.#desk.limit(undefined);
         this.#releaseWaiting();
@@ -391,13 +396,15 @@ export class RelayHost {
     const { dial } = this.#connection;
     const { blob_upload_url } = this.#config;
     const wanted = this.#desk.has(request);
+    const { signal } = this.#uploads;
     return async ({ field, mime_type }, blob) => {
       const address = dial && wanted && blobAddress(dial.endpoint, blob_upload_url, request.id, field);
       if (!address) return null;
       const remaining = request.deadline - this.#now();
       const within_ms = remaining - Math.min(FALLBACK_MOST_MS, remaining * FALLBACK_SHARE);
       if (within_ms <= 0) return null;
-      return uploadBlob({ address, token: dial.token, name: field, mime_type, blob, within_ms }, this.#parts);
+      const upload = { address, token: dial.token, name: field, mime_type, blob, within_ms, signal };
+      return uploadBlob(upload, this.#parts);
     };
   }
 
@@ -443,4 +450,9 @@ export class RelayHost {
 
 function count(counters: Map<string, number>, key: string): void {
   counters.set(key, (counters.get(key) ?? 0) + 1);
+}
+
+/** The platform of an endpoint: a token that was rotated, or another path, is still the same one. */
+function originOf(endpoint: string): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).origin : '';
 }

@@ -22,6 +22,8 @@ export interface DeskParts {
   /** Milliseconds of the clock that counts sleep. */
   now(): number;
   screen(): ScreenFacts;
+  /** Origin of the relay. */
+  platform(): string;
   /** Sends a small frame at once, ahead of all answers; does nothing while no socket is open. */
   sendNow(text: string): void;
   /** Makes an answer into its frame, which may take an upload. Never rejects. */
@@ -138,10 +140,10 @@ export class RequestDesk {
   }
 
   async #run(request: QueuedRequest): Promise<void> {
-    const { router, now, screen } = this.#parts;
+    const { router, now, screen, platform } = this.#parts;
     const running = (): boolean => this.#queue.has(request) && request.stage === 'running';
     const input = () => ({
-      request: requestText(request),
+      request: requestText(request, platform()),
       remaining_ms: Math.max(1, request.deadline - now()),
       screen: screen(),
     });
@@ -157,7 +159,7 @@ export class RequestDesk {
   }
 
   async #settle(request: QueuedRequest): Promise<void> {
-    const input = { request: requestText(request), code: request.settle_as };
+    const input = { request: requestText(request, this.#parts.platform()), code: request.settle_as };
     // Asked on even after the answer left from here: a resend must not run what was answered.
     const wanted = (): boolean => this.#queue.has(request) && request.stage !== 'answered';
     const reply = await this.#parts.router.until('request.settle', () => input, wanted);

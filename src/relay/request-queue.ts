@@ -238,8 +238,8 @@ export class RequestQueue {
 }
 
 /** The `RequestText` of `request.run` and `request.settle` as JSON text. */
-export function requestText({ id, content, malformed }: QueuedRequest): string {
-  return `{"id":${JSON.stringify(id)},${content},"malformed":${JSON.stringify(malformed)}}`;
+export function requestText({ id, content, malformed }: QueuedRequest, platform: string): string {
+  return `{"platform":${JSON.stringify(platform)},"id":${JSON.stringify(id)},${content},"malformed":${JSON.stringify(malformed)}}`;
 }
 
 /** Command and input as one text that is equal exactly when both are equal as JSON values (rule 4). */

@@ -78,6 +78,9 @@ interface Flight {
   overdue: AbortController;
   /** Kept in memory after its answer, because the ledger could not be written. */
   stays: boolean;
+  /** Resolves once the ledger has heard of it: until then another request under its id must wait. */
+  entered: Promise<void>;
+  enter(): void;
   answer: Promise<AnswerMessage>;
 }
 
@@ -87,8 +90,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { ledger, bodies, now, setTimer } = options;
   const flights = new Map<string, Flight[]>();
 
-  function findFlight(id: string, canonical: string): Flight | undefined {
-    return flights.get(id)?.find((flight) => flight.canonical === canonical);
+  function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
+    return flights
+      .get(id)
+      ?.find((flight) => flight.canonical === canonical && flight.request.platform === platform);
   }
 
   /** Starts to work on a request. Known from here on, before anything is waited for. */
@@ -100,6 +105,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Flight {
     const { id } = request;
     const started_at = now();
+    const earlier = (flights.get(id) ?? []).map(({ entered }) => entered);
+    let enter = () => {};
+    const entered = new Promise<void>((resolve) => {
+      enter = resolve;
+    });
     const flight: Flight = {
       request,
       canonical,
@@ -108,13 +118,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       abort: new AbortController(),
       overdue: new AbortController(),
       stays: false,
-      answer: Promise.resolve().then(() => fly(flight)),
+      entered,
+      enter,
+      answer: Promise.all(earlier).then(() => fly(flight)),
     };
     if (ended) stop(flight, ended);
     const stopDeadline = after(remaining_ms, () => stop(flight, 'timeout'));
     flights.set(id, [...(flights.get(id) ?? []), flight]);
     const land = () => {
       stopDeadline();
+      enter();
       if (flight.stays) return;
       const rest = (flights.get(id) ?? []).filter((other) => other !== flight);
       if (rest.length > 0) flights.set(id, rest);
@@ -151,6 +164,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       // A tool whose start is not written down must not start.
       return answerUnrecorded(flight, errorAnswer('internal_error'), thrown);
     }
+    flight.enter();
     if (reply.decision === 'execute') {
       return settle(flight, known, await execute(flight, known, passed), true);
     }
@@ -163,7 +177,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const tool = request.command ?? '';
     const isResumable = options.findTool(tool)?.resumable === true;
     const [key, input_hash, host] = await Promise.all([
-      idKey(request.id),
+      idKey(request.platform, request.id),
       inputHash(canonical),
       isResumable ? options.handover.host().catch(() => null) : null,
     ]);
@@ -311,12 +325,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   return {
     run(request, remaining_ms) {
       const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request.id, canonical) ?? take(request, canonical, remaining_ms);
+      const flight = findFlight(request, canonical) ?? take(request, canonical, remaining_ms);
       return hold(flight.answer);
     },
     async settle(request, code) {
       const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request.id, canonical);
+      const flight = findFlight(request, canonical);
       if (flight) {
         stop(flight, code);
         return flight.answer;

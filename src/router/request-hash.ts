@@ -14,9 +14,12 @@ export function inputHash(canonical: string): Promise<string> {
   return sha256(canonical);
 }
 
-/** The ledger's key of an id. JSON escapes lone surrogates, which UTF-8 would make all the same. */
-export function idKey(id: string): Promise<string> {
-  return sha256(JSON.stringify(id));
+/**
+ * The ledger's key of an id of one platform: what one was answered is never told to another. JSON escapes lone surrogates,
+ * which UTF-8 would make all the same.
+ */
+export function idKey(platform: string, id: string): Promise<string> {
+  return sha256(JSON.stringify([platform, id]));
 }
 
 const encoder = new TextEncoder();

@@ -13,7 +13,7 @@ import { type Word, wordsIn } from './pasted-words';
 export { type Enrollment, type EnrollmentProblem, enrollmentHost } from './enrollment-rules';
 
 /** Far more than an API answer around an enrollment; it is read anew at every key stroke. */
-export const LONGEST_PASTE = 100_000;
+export const LONGEST_PASTE = 20_000;
 
 /** What a person may see of a text while it is being pasted. The token itself is never in it. */
 export interface EnrollmentDraft {

@@ -44,14 +44,15 @@ export async function meantTab(browser: Browser, tab_id: number | undefined): Pr
 
 /** The normal window of this id. Throws `invalid_input` naming `window_id`. */
 export async function findWindow(browser: Browser, window_id: number): Promise<Windows.Window> {
-  const window = await browser.windows.get(window_id).catch(() => null);
-  if (!window) {
+  try {
+    // Awaited here: for a number that is no id at all Chrome throws at once instead of rejecting.
+    return await browser.windows.get(window_id);
+  } catch {
     throw new AgentError(
       'invalid_input',
       `input.window_id: there is no window ${window_id}. tab_list shows the windows there are.`,
     );
   }
-  return window;
 }
 
 /** What Chrome gave as a tab's address: the one that is coming while the first one is not there yet. */

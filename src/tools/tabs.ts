@@ -36,10 +36,8 @@ export const tabList = defineTool<{ window_id?: number }>({
   os_action: 'tab.list',
   requires_confirmation: false,
   async run({ window_id }, { browser }) {
-    const [tabs] = await Promise.all([
-      browser.tabs.query(window_id === undefined ? {} : { windowId: window_id }),
-      window_id === undefined ? null : findWindow(browser, window_id),
-    ]);
+    if (window_id !== undefined) await findWindow(browser, window_id);
+    const tabs = await browser.tabs.query(window_id === undefined ? {} : { windowId: window_id });
     return { output: { tabs: tabs.flatMap(listed) } };
   },
 });

@@ -34,6 +34,7 @@ afterAll(async () => {
 function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
   const { endpoint } = world.device.enrollment;
   const run = {
+    platform: new URL(endpoint).origin,
     id: 'stolen',
     command: 'tab_open',
     input: { url: world.site.url('/stolen') },

@@ -181,16 +181,6 @@ describe('wire.md §5: one socket, one offscreen document', () => {
     expect(await w.browser.offscreenTargets()).toHaveLength(1);
     expect(w.relay.connections).toHaveLength(1);
   });
-
-  it('an offscreen document that is gone is noticed by the alarm alone, made anew, and connects once', async () => {
-    const w = await start();
-    const worker = await w.browser.serviceWorker();
-    await worker.evaluate('chrome.offscreen.closeDocument()');
-    await worker.detach();
-    await w.relay.waitForOnline(w.device, { after: 1, timeout_ms: 90_000 });
-    expect(await w.browser.offscreenTargets()).toHaveLength(1);
-    expect(w.relay.connections.filter(({ open }) => open)).toHaveLength(1);
-  });
 });
 
 describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {

@@ -117,10 +117,11 @@ describe('tab_list', () => {
     });
     const { tabs } = await call(world, 'tab_list', { window_id: listed?.window_id as number });
     expect(tabs).toEqual(await listTabs(world));
-    expect(await refusal(world, 'tab_list', { window_id: 987_654_321 })).toMatchObject({
-      error_code: 'invalid_input',
-      error: expect.stringContaining('window_id'),
-    });
+    for (const window_id of [987_654_321, 99_999_999_999]) {
+      const refused = { error_code: 'invalid_input', error: expect.stringContaining('window_id') };
+      expect(await refusal(world, 'tab_list', { window_id })).toMatchObject(refused);
+      expect(await refusal(world, 'tab_open', { url: 'about:blank', window_id })).toMatchObject(refused);
+    }
   });
 });
 

@@ -20,6 +20,8 @@ interface OnSocket {
   requests: number;
   acks: number;
   answers: number;
+  /** Of the answers, those that said the request belongs to another one's id. */
+  conflicts: number;
   /** Answers without a request on this socket: kept from an earlier one. */
   kept: number;
 }
@@ -109,11 +111,13 @@ export class Conduct {
       }
     }
     const here = this.on(socket, id);
+    if (outcome === 'request_id_conflict') here.conflicts += 1;
     if (here.answers < here.acks) {
       here.answers += 1;
       return;
     }
-    if (here.acks === 0 && here.kept === 0 && this.owedFromBefore(known, socket)) {
+    // Requests that were conflicts did not ask for the kept answer again.
+    if (here.acks === here.conflicts && here.kept === 0 && this.owedFromBefore(known, socket)) {
       here.kept += 1;
       return;
     }
@@ -147,7 +151,7 @@ export class Conduct {
     }
     let here = known.perSocket.get(socket.number);
     if (!here) {
-      here = { socket, requests: 0, acks: 0, answers: 0, kept: 0 };
+      here = { socket, requests: 0, acks: 0, answers: 0, conflicts: 0, kept: 0 };
       known.perSocket.set(socket.number, here);
     }
     return here;

@@ -110,6 +110,24 @@ describe('wire.md §5, §8: the order of frames', () => {
     expect(violations).toHaveLength(1);
   });
 
+  test.each([
+    ['before', ['request_id_conflict', 'ok']],
+    ['after', ['ok', 'request_id_conflict']],
+  ] as const)('a conflict answered %s the kept answer does not stand in its place', (_when, outcomes) => {
+    const { violations, conduct, socket } = story();
+    conduct.requestSent(socket(1), 'r');
+    conduct.acked(socket(1), 'r');
+    const two = socket(2);
+    conduct.requestSent(two, 'r');
+    conduct.acked(two, 'r');
+    for (const outcome of outcomes) conduct.answered(two, 'r', outcome);
+    expect(violations).toEqual([]);
+    for (const outcome of outcomes) {
+      conduct.answered(two, 'r', outcome);
+      expect(violations.at(-1)).toBe('2: more tool_responses than requests for "r"');
+    }
+  });
+
   test('an answer that arrived is not sent again on the next connection, unless the first one broke', () => {
     for (const broke of [false, true]) {
       const { violations, conduct, socket } = story();

@@ -559,6 +559,39 @@ describe('wire.md §6: binary', () => {
     expect(world.answers('r1')).toHaveLength(1);
   });
 
+  it('is not tried again with a token that was forgotten or replaced meanwhile', async () => {
+    for (const decision of [
+      { dial: false, because: { state: 'not_enrolled' } } as const,
+      dialDecision({ enrollment_id: 'enrollment-2', token: 'second', endpoint: 'wss://other.test/' }),
+    ]) {
+      const world = await new World().start();
+      world.putStatus = 503;
+      world.request('r1', { image: MIB });
+      await world.clock.pass(50);
+      expect(world.puts).toHaveLength(1);
+      world.router.decision = decision;
+      world.host.reconfigure();
+      await world.clock.pass(60_000);
+      expect(world.puts).toHaveLength(1);
+    }
+  });
+
+  it('that is under way is broken off when the enrollment is forgotten', async () => {
+    const signals: (AbortSignal | null | undefined)[] = [];
+    const world = await new World({
+      fetch: (_url, init) => {
+        signals.push(init?.signal);
+        return new Promise(() => {});
+      },
+    }).start();
+    world.request('r1', { image: MIB });
+    await world.clock.pass(50);
+    world.router.decision = { dial: false, because: { state: 'not_enrolled' } };
+    world.host.reconfigure();
+    await world.clock.pass(50);
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+  });
+
   it('a small answer does not wait for the upload of another', async () => {
     const world = await new World().start();
     world.putStatus = null;

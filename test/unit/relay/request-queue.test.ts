@@ -177,8 +177,14 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
     for (const id of ['__proto__', 'constructor', 'x'.repeat(100_000), '\ud83d']) {
       const queued = taken(queue, request(id));
       expect(queue.receive(request(id), 1)).toEqual({ as: 'resent', request: queued });
-      const text = JSON.parse(requestText(queued)) as RequestText;
-      expect(text).toEqual({ id, command: 'tab_list', input: {}, malformed: null });
+      const text = JSON.parse(requestText(queued, 'wss://r.test')) as RequestText;
+      expect(text).toEqual({
+        platform: 'wss://r.test',
+        id,
+        command: 'tab_list',
+        input: {},
+        malformed: null,
+      });
     }
     expect(queue.cancel('toString')).toBeNull();
   });
@@ -192,8 +198,9 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
         (id, command, input) => {
           const content = contentOf(command, input as JsonValue);
           const queued = taken(new RequestQueue(), { ...request(id), command, content, malformed: 'so' });
-          const text = JSON.parse(requestText(queued)) as RequestText;
-          expect(text).toEqual(JSON.parse(JSON.stringify({ id, command, input, malformed: 'so' })));
+          const platform = 'wss://r.test';
+          const text = JSON.parse(requestText(queued, platform)) as RequestText;
+          expect(text).toEqual(JSON.parse(JSON.stringify({ platform, id, command, input, malformed: 'so' })));
         },
       ),
     );

@@ -141,10 +141,24 @@ describe('the gate', () => {
     },
   );
 
+  test('an id of one platform tells another platform nothing', async () => {
+    const rig = createRig();
+    const asked = request('shared');
+    const here = answerFor(rig.worker('w'), asked);
+    (await startsOf(rig, 1)).finish({ output: { of: 'a' } });
+    const first = await here;
+    const there = answerFor(rig.worker('w'), { ...asked, platform: 'wss://other.test' });
+    (await startsOf(rig, 2)).finish({ output: { of: 'b' } });
+    expect([outcomeOf(first), outcomeOf(await there)]).toMatchObject([
+      { output: { of: 'a' } },
+      { output: { of: 'b' } },
+    ]);
+  });
+
   test('wire.md §8: a malformed frame without a usable command or input is answered and used up', async () => {
     const rig = createRig();
     const malformed = 'tool_request lacks the field "command".';
-    const asked = { id: 'r', command: null, input: [1] as JsonValue, malformed };
+    const asked = { platform: 'wss://r.test', id: 'r', command: null, input: [1] as JsonValue, malformed };
     const first = await answerFor(rig.worker('w'), asked);
     expect(outcomeOf(first)).toMatchObject({ error_code: 'invalid_request', error: malformed });
     expect(await answerFor(rig.worker('w'), asked)).toEqual(first);
@@ -213,6 +227,17 @@ describe('wire.md §5 rule 4: once', () => {
       'request_id_conflict',
     );
     expect(rig.started).toHaveLength(1);
+  });
+
+  test('the first to come has the id, however much longer its input takes to hash', async () => {
+    const rig = createRig();
+    const worker = rig.worker('w');
+    const first = answerFor(worker, request('r1', 'write', { text: 'x'.repeat(8_000_000) }));
+    const second = answerFor(worker, request('r1', 'no_such_tool'));
+    const { finish } = await startsOf(rig, 1);
+    expect(codeOf(await second)).toBe('request_id_conflict');
+    finish({ output: {} });
+    expect(codeOf(await first)).toBe('ok');
   });
 
   test('case 4: a run that was cut off by the death of the worker answers outcome_unknown, once and for all', async () => {

@@ -110,7 +110,7 @@ export function createRig(): Rig {
 }
 
 export function request(id: string, command = 'write', input: JsonValue = {}): RequestText {
-  return { id, command, input, malformed: null };
+  return { platform: 'wss://r.test', id, command, input, malformed: null };
 }
 
 export function outcomeOf(answer: AnswerMessage): Outcome {

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeEnrollmentDraft, enrollmentHost, parseEnrollment } from '../../../src/settings/enrollment';
+import {
+  describeEnrollmentDraft,
+  enrollmentHost,
+  LONGEST_PASTE,
+  parseEnrollment,
+} from '../../../src/settings/enrollment';
 
 const ENDPOINT = 'wss://r.test/d';
 const TOKEN = 'abc123';
@@ -288,7 +293,9 @@ describe('wire.md §1: properties', () => {
       '`a',
     ];
     for (const piece of pieces) {
-      expect(parseEnrollment(piece.repeat(Math.floor(99_000 / piece.length)))).toMatchObject({ ok: false });
+      expect(parseEnrollment(piece.repeat(Math.floor(LONGEST_PASTE / piece.length)))).toMatchObject({
+        ok: false,
+      });
     }
   }, 120_000);
 });

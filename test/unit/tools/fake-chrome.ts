@@ -226,7 +226,10 @@ export class FakeChrome {
     const fake = {
       i18n: { getUILanguage: () => 'ko-KR' },
       windows: {
-        get: async (id: number) => ({ ...this.window(id) }),
+        get: (id: number) => {
+          refuseNoInt32(id);
+          return (async () => ({ ...this.window(id) }))();
+        },
         getAll: async () =>
           this.windows.map((window) => ({
             ...window,
@@ -255,8 +258,12 @@ export class FakeChrome {
         },
       },
       tabs: {
-        get: async (id: number) => ({ ...this.tab(id) }),
+        get: (id: number) => {
+          refuseNoInt32(id);
+          return (async () => ({ ...this.tab(id) }))();
+        },
         query: async ({ active, windowId }: { active?: boolean; windowId?: number }) => {
+          if (windowId !== undefined) refuseNoInt32(windowId);
           const found = this.tabs
             .filter((tab) => active === undefined || tab.active === active)
             .filter((tab) => windowId === undefined || tab.windowId === windowId)
@@ -326,4 +333,9 @@ export class FakeChrome {
     };
     return fake as unknown as Browser;
   }
+}
+
+/** Chrome's own check of its arguments: it throws at once where everything else rejects. */
+function refuseNoInt32(id: number): void {
+  if ((id | 0) !== id) throw new TypeError('Error in invocation: Integer is out of range.');
 }

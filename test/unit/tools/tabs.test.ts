@@ -50,10 +50,12 @@ describe('tab_list', () => {
     const { window_id, tabs } = openWindow('https://b.test/');
     const { output } = await rig.call('tab_list', { window_id });
     expect((output.tabs as JsonObject[]).map(({ tab_id }) => tab_id)).toEqual([tabAt(tabs, 0).id]);
-    expect(await rig.fail('tab_list', { window_id: 9_999 })).toMatchObject({
-      code: 'invalid_input',
-      message: expect.stringContaining('input.window_id'),
-    });
+    for (const unknown of [9_999, 99_999_999_999, 1e300]) {
+      const refused = { code: 'invalid_input', message: expect.stringContaining('input.window_id') };
+      expect(await rig.fail('tab_list', { window_id: unknown })).toMatchObject(refused);
+      const opening = { url: 'https://a.test/', window_id: unknown };
+      expect(await rig.fail('tab_open', opening)).toMatchObject(refused);
+    }
   });
 
   test('a tab whose first page is not there yet shows where it goes; a page cannot blow the list up', async () => {
