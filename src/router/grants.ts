@@ -32,9 +32,12 @@ export interface GrantPorts {
 export interface Grants {
   /** Notes what is found to be kept. Nothing while pages are away: that look is under way. */
   look(): Promise<void>;
-  /** Sends the pages away and brings them back; `visit` is where the asking page wants to be then. */
+  /**
+   * Sends the pages away and brings them back; `visit` is where the asking page wants to be then. False when they cannot
+   * go now, or are away already.
+   */
   leave(visit: OwnTab): Promise<boolean>;
-  /** Brings back pages that were sent away by a worker that died meanwhile. */
+  /** Brings back pages that were sent away by a worker that died meanwhile; those this one sent away it brings itself. */
   bringBack(): Promise<void>;
 }
 
@@ -80,7 +83,6 @@ export function createGrants(ports: GrantPorts): Grants {
   }
 
   async function leaveAndReturn(tabs: OwnTab[]): Promise<void> {
-    isAway = true;
     try {
       await Promise.all(tabs.map(({ id }) => ports.goTo({ id, url: AWAY }).catch(() => undefined)));
       for (let waited = 0; waited < PATIENCE_MS && !(await areAllGone()); waited += POLL_MS) {
@@ -98,12 +100,22 @@ export function createGrants(ports: GrantPorts): Grants {
 
   return {
     look,
-    bringBack,
+    async bringBack() {
+      if (!isAway) await bringBack();
+    },
     async leave(visit) {
-      if (!(await ports.release())) return false;
-      const others = (await ports.ownTabs()).filter(({ id }) => id !== visit.id);
-      const tabs = [...others, visit];
-      await ports.remember(tabs);
+      if (isAway) return false;
+      // From here on: a start of this worker may want to bring back what it finds remembered.
+      isAway = true;
+      let tabs: OwnTab[] | null = null;
+      try {
+        if (!(await ports.release())) return false;
+        const others = (await ports.ownTabs()).filter(({ id }) => id !== visit.id);
+        tabs = [...others, visit];
+        await ports.remember(tabs);
+      } finally {
+        if (tabs === null) isAway = false;
+      }
       leaveAndReturn(tabs).catch(() => console.error('pages could not be brought back'));
       return true;
     },

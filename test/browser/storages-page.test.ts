@@ -43,7 +43,11 @@ async function fill(person: Person, id: string, text: string): Promise<void> {
   await person.paste(text);
 }
 
+/** The card of that name, once the page knows of it. */
 const card = (person: Person, name: string): Promise<string> =>
+  until(`the page shows “${name}”`, async () => (await cardNow(person, name)) || null);
+
+const cardNow = (person: Person, name: string): Promise<string> =>
   person.page.evaluate(
     `([...document.querySelectorAll('.card')].find((one) => one.querySelector('h2').innerText === ${JSON.stringify(name)})?.innerText ?? '').replace(/\\s+/g, ' ')`,
   );

@@ -1,6 +1,6 @@
 /** The Storages page as a whole: what it remembers while it is open. Everything outside comes through the ports. */
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { FolderChoice } from '../../platform/folder-access';
 import type { StorageOverview } from '../../platform/messages';
 import type { FolderHandle } from '../../storage/attachments';
@@ -270,8 +270,10 @@ interface FolderDrop {
 function useFolderDrop(ports: StoragesPorts, isAllowed: boolean): FolderDrop {
   const [isOver, setOver] = useState(false);
   const [dropped, setDropped] = useState<FolderChoice | null>(null);
-  useEffect(() => {
+  // Not later than the page is seen: what is dropped before would open in place of the page.
+  useLayoutEffect(() => {
     if (!isAllowed) return undefined;
+    // Also for `dragenter`: a drop is refused when what lies under it has just changed and was only entered.
     const over = (event: DragEvent): void => {
       // Otherwise Chrome opens what is dropped, and the page is gone.
       event.preventDefault();
@@ -285,10 +287,12 @@ function useFolderDrop(ports: StoragesPorts, isAllowed: boolean): FolderDrop {
       setOver(false);
       if (event.dataTransfer) void ports.droppedFolder(event.dataTransfer.items).then(setDropped);
     };
+    document.addEventListener('dragenter', over);
     document.addEventListener('dragover', over);
     document.addEventListener('dragleave', leave);
     document.addEventListener('drop', drop);
     return () => {
+      document.removeEventListener('dragenter', over);
       document.removeEventListener('dragover', over);
       document.removeEventListener('dragleave', leave);
       document.removeEventListener('drop', drop);

@@ -167,6 +167,36 @@ describe('leaving and coming back', () => {
     expect(chrome.all.get(1)).toBe(PAGE);
   });
 
+  it('a worker that starts with its pages away, as one in a browser that just opened, leaves them away', async () => {
+    chrome.open(1, PAGE);
+    chrome.granted.set('s1', { kept: true, noted: false });
+    const started = grants();
+    let starts = 0;
+    chrome.meanwhile = () => {
+      starts += 1;
+      void started.bringBack();
+    };
+    await started.leave({ id: 1, url: `${PAGE}#check=s1` });
+    await settled();
+    expect(starts).toBeGreaterThan(0);
+    expect(chrome.log.filter((line) => line.startsWith('s1'))).toEqual(['s1 true']);
+    expect(chrome.all.get(1)).toBe(`${PAGE}#check=s1`);
+  });
+
+  it('two pages that want to leave at once: one of them is told that it cannot', async () => {
+    chrome.open(1, PAGE);
+    chrome.open(2, PAGE);
+    const both = grants();
+    const left = await Promise.all([
+      both.leave({ id: 1, url: `${PAGE}#check=s1` }),
+      both.leave({ id: 2, url: `${PAGE}#check=s2` }),
+    ]);
+    await settled();
+    expect(left).toEqual([true, false]);
+    expect(chrome.all.get(1)).toBe(`${PAGE}#check=s1`);
+    expect(await both.leave({ id: 2, url: `${PAGE}#check=s2` })).toBe(true);
+  });
+
   it('a worker that died with the pages away: the next one brings them back', async () => {
     chrome.open(1, AWAY);
     chrome.remembered = [{ id: 1, url: PAGE }];
