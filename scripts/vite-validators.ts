@@ -6,6 +6,7 @@
 import Ajv2020 from 'ajv/dist/2020';
 import standaloneCode from 'ajv/dist/standalone';
 import type { Plugin } from 'vite';
+import type { JsonObject, JsonValue } from '../src/protocol/json';
 import { AGENT_FRAME_SCHEMAS, RELAY_FRAME_SCHEMAS } from '../src/protocol/schemas';
 import { TOOLS } from '../src/tools/registry';
 
@@ -35,14 +36,46 @@ export function compile(schemas: Schemas): string {
     strictTypes: false,
     code: { source: true, esm: true, lines: true },
   });
+  const text = JSON.stringify(schemas);
+  // The bookkeeping for these is a fifth of the code, also where no schema asks for it.
+  ajv.opts.unevaluated = text.includes('"unevaluated');
+  ajv.opts.dynamicRef = text.includes('"$dynamic');
   const names = Object.keys(schemas);
-  for (const [index, name] of names.entries()) ajv.addSchema(schemas[name] as object, `schema${index}`);
+  for (const [index, name] of names.entries()) {
+    ajv.addSchema(withoutDescriptions(schemas[name] as JsonObject), `schema${index}`);
+  }
   const code = standaloneCode(
     ajv,
     Object.fromEntries(names.map((_name, index) => [`validate${index}`, `schema${index}`])),
   );
   const table = names.map((name, index) => `${JSON.stringify(name)}: validate${index}`).join(',\n  ');
-  return `${importsForRequires(code)}\nexport default {\n  ${table}\n};\n`;
+  return `${importsForRequires(withoutSchemaPaths(code))}\nexport default {\n  ${table}\n};\n`;
+}
+
+/** Where one keyword is generated from a whole schema, that schema is in the code: with what only a reader needs. */
+function withoutDescriptions(schema: JsonObject): JsonObject {
+  const kept = Object.entries(schema).filter(([key]) => key !== 'description');
+  return Object.fromEntries(
+    kept.map(([key, value]) => [
+      key,
+      key === 'properties' || key === '$defs' ? mapValues(value, subschema) : subschema(value),
+    ]),
+  );
+}
+
+function subschema(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(subschema);
+  return typeof value === 'object' && value !== null ? withoutDescriptions(value) : value;
+}
+
+/** The names in it are properties, not keywords. */
+function mapValues(value: JsonValue, change: (value: JsonValue) => JsonValue): JsonValue {
+  return Object.fromEntries(Object.entries(value as JsonObject).map(([name, one]) => [name, change(one)]));
+}
+
+/** Of an error, `protocol/validation.ts` reads the place in the value, never the one in the schema. */
+function withoutSchemaPaths(code: string): string {
+  return code.replace(/schemaPath:\s*"(?:[^"\\]|\\.)*",\s*/g, '');
 }
 
 /** ajv's ES output still takes its small run-time helpers by `require`; a browser needs imports. */
