@@ -72,9 +72,11 @@ const captures = createCaptureQueue({
   captureVisible: createVisibleCapture(browser, now),
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
+let attached: StorageOverview[] | null = null;
 const storageJobs = createStorageJobs({
   send,
   bodies: { readBody, removeBodies },
+  told: () => attached,
   newId,
   wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
 });
@@ -150,6 +152,9 @@ serve<RouterMessages>(
     dispatch,
     sawScreen: (seen) => {
       screen = seen;
+    },
+    sawStorages: (told) => {
+      attached = told;
     },
     dial,
     settings,

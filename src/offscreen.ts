@@ -21,7 +21,15 @@ const clock: Clock = {
   },
 };
 
-const host = new RelayHost({
+const storages: StorageHost = new StorageHost({
+  id: crypto.randomUUID(),
+  spawn: spawnStorageWorker,
+  endpoint: () => host.endpoint,
+  progress: (id, progress) => host.progress(id, progress),
+  clock,
+});
+
+const host: RelayHost = new RelayHost({
   createSocket: createBrowserSocket,
   router: send,
   readBody,
@@ -33,14 +41,7 @@ const host = new RelayHost({
   base64,
   network: navigator.onLine,
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
-});
-
-const storages = new StorageHost({
-  id: crypto.randomUUID(),
-  spawn: spawnStorageWorker,
-  endpoint: () => host.endpoint,
-  progress: (id, progress) => host.progress(id, progress),
-  clock,
+  storages,
 });
 
 function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => void): WorkerLine {
@@ -87,8 +88,8 @@ serve<StorageMessages>({
   'storages.release': async () => ({ released: storages.release() }),
   'storages.host': async () => ({ host: storages.id }),
   'storages.job': (message) => storages.run(message),
-  'storages.cancel': async ({ key, code }) => {
-    storages.cancel(key, code);
+  'storages.cancel': async ({ request_id, code }) => {
+    storages.cancel(JSON.parse(request_id) as string, code);
     return {};
   },
 });

@@ -99,7 +99,13 @@ export interface RouterMessages {
   'dial.token_stopped': { in: { enrollment_id: string }; out: Record<never, never> };
   /** Runs, joins or looks up a request. Answers `running` after a while, to be asked again. */
   'request.run': {
-    in: { request: string; remaining_ms: number; screen: ScreenFacts };
+    in: {
+      request: string;
+      remaining_ms: number;
+      screen: ScreenFacts;
+      /** What is attached, told with a request that wants it or when it is nothing; null: ask `storages.list`. */
+      storages: StorageOverview[] | null;
+    };
     out: RunReply;
   };
   /** Settles a request that never started or is still running; the first settlement wins. */
@@ -172,8 +178,8 @@ export interface StorageMessages {
   'storages.host': { in: Record<never, never>; out: { host: string } };
   /** Starts or joins a job. Answers `running` after a while, to be asked again. */
   'storages.job': { in: StorageJobMessage; out: JobReply };
-  /** Asks a job to stop at its next safe point. */
-  'storages.cancel': { in: { key: string; code: 'cancelled' | 'timeout' }; out: Record<never, never> };
+  /** Asks the jobs of a request to stop at their next safe point. `request_id` is JSON text. */
+  'storages.cancel': { in: { request_id: string; code: 'cancelled' | 'timeout' }; out: Record<never, never> };
 }
 
 /** Handled by the service worker beside the router's: Chrome's grants for folders (chrome-facts.md). */

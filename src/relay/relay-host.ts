@@ -29,7 +29,7 @@ import {
   stepConnection,
 } from './connection';
 import { Outbox } from './outbox';
-import { RequestDesk } from './request-desk';
+import { type DeskParts, RequestDesk } from './request-desk';
 import type { QueuedRequest } from './request-queue';
 import { errorOutcome, type ResponseFrame, responseFrame } from './response-frame';
 import { type AskRouter, RouterLine } from './router-line';
@@ -42,6 +42,7 @@ export interface RelayHostParts extends UploadParts, Pick<ComposeParts, 'readBod
   /** Whether the computer says it has a network, at the start. */
   network: boolean;
   screen(): ScreenFacts;
+  storages: DeskParts['storages'];
 }
 
 /** An answer of this size or more waits for a ping that is about to be due. */
@@ -96,6 +97,7 @@ export class RelayHost {
       outbox: this.#outbox,
       now: () => this.#now(),
       screen: parts.screen,
+      storages: parts.storages,
       platform: () => originOf(this.#connection.dial?.endpoint ?? ''),
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),

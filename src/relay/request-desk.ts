@@ -3,7 +3,7 @@
  * by its deadline, even if the router dies. Decides nothing about frames' bytes and holds no socket: both
  * are passed in.
  */
-import type { AnswerMessage, ScreenFacts } from '../platform/messages';
+import type { AnswerMessage, ScreenFacts, StorageOverview } from '../platform/messages';
 import type { ErrorCode } from '../protocol/errors';
 import type { Progress, ToolAckFrame } from '../protocol/frames';
 import type { ReadFrame } from '../protocol/read-frame';
@@ -22,6 +22,12 @@ export interface DeskParts {
   /** Milliseconds of the clock that counts sleep. */
   now(): number;
   screen(): ScreenFacts;
+  storages: {
+    /** True when it is known that nothing is attached. */
+    readonly isEmpty: boolean;
+    /** What is attached; null when it is not known in time. */
+    facts(): Promise<StorageOverview[] | null>;
+  };
   /** Origin of the relay. */
   platform(): string;
   /** Sends a small frame at once, ahead of all answers; does nothing while no socket is open. */
@@ -36,6 +42,9 @@ export interface DeskParts {
 const ASK_GAP_MS = 250;
 /** The deadline of the answer to a malformed request: nothing runs for it. */
 const MALFORMED_TIMEOUT_MS = 60_000;
+
+/** The tool that tells what is attached: it comes with the request, so that the router need not ask for it. */
+const TELLS_STORAGES = 'workspace_info';
 
 const HANDSHAKE_TOOLS: readonly (string | null)[] = ['describe_tools', 'workspace_info'];
 
@@ -140,12 +149,14 @@ export class RequestDesk {
   }
 
   async #run(request: QueuedRequest): Promise<void> {
-    const { router, now, screen, platform } = this.#parts;
+    const { router, now, screen, storages, platform } = this.#parts;
+    const asked = request.command === TELLS_STORAGES && !storages.isEmpty ? await storages.facts() : null;
     const running = (): boolean => this.#queue.has(request) && request.stage === 'running';
     const input = () => ({
       request: requestText(request, platform()),
       remaining_ms: Math.max(1, request.deadline - now()),
       screen: screen(),
+      storages: storages.isEmpty ? [] : asked,
     });
     while (running()) {
       const askedAt = now();

@@ -30,6 +30,8 @@ export const JOB_REPLY_HELD_MS = 20_000;
 /** By then the relay host has long had the request settled. */
 export const OUTCOME_KEPT_MS = 300_000;
 const LIST_PATIENCE_MS = 5_000;
+/** A request waits for them. */
+const FACTS_PATIENCE_MS = 500;
 
 interface Job {
   request_id: string;
@@ -45,7 +47,11 @@ export class StorageHost {
   readonly #jobs = new Map<string, Job>();
   /** Ids of jobs whose outcome is no longer kept: they must not begin again. */
   readonly #past = new Set<string>();
-  readonly #lists = new Map<number, (storages: StorageOverview[]) => void>();
+  readonly #lists = new Map<number, (storages: StorageOverview[] | null) => void>();
+  /** What the worker told last; null while that may be of another time. */
+  #known: StorageOverview[] | null = null;
+  /** The first call whose answer counts as what is known. */
+  #knownFrom = 0;
   #worker: WorkerLine | null = null;
   #calls = 0;
 
@@ -60,6 +66,7 @@ export class StorageHost {
   /** Starts the worker, which first recovers what was cut off. */
   start(): void {
     this.#line();
+    void this.list();
   }
 
   /** Starts the job, or joins it when its key is known. `unknown`: it was cut off, or is past. */
@@ -76,26 +83,42 @@ export class StorageHost {
     return running.outcome === null ? { state: 'running' } : { state: 'done', outcome: running.outcome };
   }
 
-  /** Asks the job to stop at its next safe point. Unknown keys: nothing. */
-  cancel(key: string, code: 'cancelled' | 'timeout'): void {
+  /** Asks the jobs of a request to stop at their next safe point. Unknown ids: nothing. */
+  cancel(request_id: string, code: 'cancelled' | 'timeout'): void {
+    for (const [key, job] of this.#jobs) if (job.request_id === request_id) this.#abort(key, code);
+  }
+
+  #abort(key: string, code: 'cancelled' | 'timeout'): void {
     if (this.#jobs.get(key)?.outcome === null) this.#line().post({ type: 'abort', key, code });
   }
 
   /** What is attached; null when the worker does not say in time. */
-  async list(): Promise<StorageOverview[] | null> {
+  async list(patience_ms = LIST_PATIENCE_MS): Promise<StorageOverview[] | null> {
     const call = this.#calls++;
     const patience = new AbortController();
-    const listed = new Promise<StorageOverview[]>((resolve) => this.#lists.set(call, resolve));
+    const listed = new Promise<StorageOverview[] | null>((resolve) => this.#lists.set(call, resolve));
     this.#line().post({ type: 'list', call });
-    const late = sleep(this.#parts.clock, LIST_PATIENCE_MS, patience.signal).then(() => null);
+    const late = sleep(this.#parts.clock, patience_ms, patience.signal).then(() => null);
     const storages = await Promise.race([listed, late]);
     patience.abort();
     this.#lists.delete(call);
     return storages;
   }
 
+  /** True when it is known that nothing is attached. */
+  get isEmpty(): boolean {
+    return this.#known?.length === 0;
+  }
+
+  /** The same for a request that is to tell it: nobody is asked while nothing is attached. */
+  async facts(): Promise<StorageOverview[] | null> {
+    return this.isEmpty ? [] : ((await this.list(FACTS_PATIENCE_MS)) ?? this.#known);
+  }
+
   changed(): void {
     this.#line().post({ type: 'changed' });
+    this.#forgetKnown();
+    void this.list();
   }
 
   /** Ends the worker and with it every handle it holds, unless a job runs. The next job starts another one. */
@@ -103,7 +126,20 @@ export class StorageHost {
     if ([...this.#jobs.values()].some(({ outcome }) => outcome === null)) return false;
     this.#worker?.end();
     this.#worker = null;
+    // A page that attaches a folder lets go of all handles first.
+    this.#forgetKnown();
+    this.#endLists();
     return true;
+  }
+
+  #forgetKnown(): void {
+    this.#known = null;
+    this.#knownFrom = this.#calls;
+  }
+
+  /** Whoever waits for a worker that is gone. */
+  #endLists(): void {
+    for (const listed of this.#lists.values()) listed(null);
   }
 
   #begin(key: string, job: string, remaining_ms: number): Job {
@@ -122,7 +158,7 @@ export class StorageHost {
     };
     this.#jobs.set(key, begun);
     // Counts also when no router lives.
-    void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.cancel(key, 'timeout'));
+    void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.#abort(key, 'timeout'));
     this.#line().post({ type: 'run', key, job, endpoint: endpoint() });
     return begun;
   }
@@ -164,6 +200,7 @@ export class StorageHost {
         this.#end(message.key, message.outcome);
         break;
       case 'listed':
+        if (message.call >= this.#knownFrom) this.#known = message.storages;
         this.#lists.get(message.call)?.(message.storages);
         break;
     }
@@ -173,6 +210,7 @@ export class StorageHost {
   #lose(): void {
     this.#worker?.end();
     this.#worker = null;
+    this.#endLists();
     for (const [key, { outcome }] of this.#jobs) {
       if (outcome === null) this.#end(key, { ok: false, code: 'outcome_unknown', sentence: '' });
     }

@@ -24,7 +24,7 @@ const TOOL_NAME_SHOWN = 64;
 /** What a tool gets beside the request's own id, signal, deadline, progress and policy. */
 export type ToolSurroundings = Omit<
   ToolContext,
-  'request_id' | 'signal' | 'deadline' | 'now' | 'progress' | 'policy' | 'host'
+  'platform' | 'request_id' | 'signal' | 'deadline' | 'now' | 'progress' | 'policy' | 'host'
 >;
 
 export interface DispatchOptions {
@@ -226,6 +226,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       const result = await tool.run(input, {
         ...(await options.surroundings()),
+        platform: request.platform,
         request_id: request.id,
         signal: abort.signal,
         deadline,

@@ -2,7 +2,13 @@
  * What the service worker does for the other contexts: every message of `RouterMessages`, each to the part
  * that knows. It decides nothing itself.
  */
-import type { ConnectionState, RequestText, RouterMessages, ScreenFacts } from '../platform/messages';
+import type {
+  ConnectionState,
+  RequestText,
+  RouterMessages,
+  ScreenFacts,
+  StorageOverview,
+} from '../platform/messages';
 import type { Handlers } from '../platform/messaging';
 import { ACTIVITY_KEPT, type ActivityEntry } from '../settings/activity';
 import { parseEnrollment } from '../settings/enrollment';
@@ -15,6 +21,8 @@ import { overview } from './overview';
 export interface RouterOptions {
   dispatch: Dispatch;
   sawScreen(screen: ScreenFacts): void;
+  /** Null: what was seen before may be of another time. */
+  sawStorages(storages: StorageOverview[] | null): void;
   dial: Dial;
   settings: Settings;
   listActivity(limit: number): Promise<ActivityEntry[]>;
@@ -36,8 +44,9 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       await dial.tokenStopped(enrollment_id);
       return {};
     },
-    'request.run'({ request, remaining_ms, screen }) {
+    'request.run'({ request, remaining_ms, screen, storages }) {
       options.sawScreen(screen);
+      options.sawStorages(storages);
       return dispatch.run(readRequest(request), remaining_ms);
     },
     async 'request.settle'({ request, code }) {

@@ -2,7 +2,7 @@
  * The storage worker as tools reach it: through messages to the offscreen document, which another instance of the service
  * worker may have asked about the same job before. Sees the messages only.
  */
-import type { JobReply, StorageMessages } from '../platform/messages';
+import type { JobReply, StorageMessages, StorageOverview } from '../platform/messages';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
 import type { StorageJob } from '../storage/worker-messages';
@@ -22,6 +22,8 @@ export interface StorageJobsPorts {
     readBody(key: string, field: string): Promise<Blob | undefined>;
     removeBodies(keys: string[]): Promise<void>;
   };
+  /** What is attached, as the last request told it; null when it did not. */
+  told(): StorageOverview[] | null;
   newId(): string;
   wait(ms: number): Promise<void>;
 }
@@ -29,20 +31,22 @@ export interface StorageJobsPorts {
 /** A document that does not answer may be made anew meanwhile. */
 const ASK_AGAIN_MS = 250;
 
-export function createStorageJobs({ send, bodies, newId, wait }: StorageJobsPorts): {
+export function createStorageJobs({ send, bodies, told, newId, wait }: StorageJobsPorts): {
   service: StorageService;
   handover: DispatchOptions['handover'];
 } {
-  const cancel = (key: string, code: 'cancelled' | 'timeout'): void => {
-    send('storages.cancel', { key, code }).catch(() => undefined);
+  const cancel = (id: string, code: 'cancelled' | 'timeout'): void => {
+    send('storages.cancel', { request_id: JSON.stringify(id), code }).catch(() => undefined);
   };
 
   async function run(tool: string, input: JsonObject, context: ToolContext): Promise<ToolResult> {
-    const { host, request_id, signal, deadline, now } = context;
+    const { host, platform, request_id, signal, deadline, now } = context;
     // What may run again is not joined: each asking is a job of its own.
-    const key = host === null ? `${joinedKey(request_id)} ${newId()}` : joinedKey(request_id);
+    // JSON keeps unpaired surrogates apart. What one platform was answered is never told to another.
+    const joined = JSON.stringify([platform, request_id]);
+    const key = host === null ? `${joined} ${newId()}` : joined;
     const job = JSON.stringify({ tool, request_id, input } satisfies StorageJob);
-    const passOn = (): void => cancel(key, codeOf(signal));
+    const passOn = (): void => cancel(request_id, codeOf(signal));
     // What was cancelled before it began does not begin; what another instance began is joined, and told.
     const begin = !signal.aborted;
     if (begin) signal.addEventListener('abort', passOn, { once: true });
@@ -84,20 +88,17 @@ export function createStorageJobs({ send, bodies, newId, wait }: StorageJobsPort
     service: {
       run,
       async list() {
+        const seen = told();
+        if (seen !== null) return seen;
         const { storages } = await send('storages.list', {}).catch(() => ({ storages: null }));
         return storages;
       },
     },
     handover: {
       host: async () => (await send('storages.host', {})).host,
-      cancel: (request_id, code) => cancel(joinedKey(request_id), code),
+      cancel,
     },
   };
-}
-
-/** The key of a job that is joined by its request's id. JSON keeps unpaired surrogates apart. */
-function joinedKey(request_id: string): string {
-  return JSON.stringify(request_id);
 }
 
 function codeOf(signal: AbortSignal): 'cancelled' | 'timeout' {

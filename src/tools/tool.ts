@@ -47,6 +47,8 @@ export interface ToolPolicy {
 }
 
 export interface ToolContext {
+  /** Origin of the relay the request came from: ids are known by it. */
+  platform: string;
   request_id: string;
   /** Aborted by a cancel or at the deadline; a tool stops at its next safe point. */
   signal: AbortSignal;

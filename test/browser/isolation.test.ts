@@ -45,7 +45,12 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'dial.prepare': {},
     'dial.handshake_status': {},
     'dial.token_stopped': { enrollment_id: `${'0'.repeat(16)}.${'0'.repeat(64)}` },
-    'request.run': { request, remaining_ms: 5_000, screen: { width: 1, height: 1, scale: 1 } },
+    'request.run': {
+      request,
+      remaining_ms: 5_000,
+      screen: { width: 1, height: 1, scale: 1 },
+      storages: null,
+    },
     'request.settle': { request: JSON.stringify({ ...run, id: 'settled' }), code: 'cancelled' },
     'request.cancel': { id: '"stolen"' },
     'connection.changed': { connection: { state: 'paused' } },
@@ -71,7 +76,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
       begin: true,
       remaining_ms: 5_000,
     },
-    'storages.cancel': { key: 'stolen', code: 'cancelled' },
+    'storages.cancel': { request_id: '"stolen"', code: 'cancelled' },
     'grants.leave': { tab: 1, url: 'about:blank' },
     'grants.look': {},
   };

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { RequestText, RouterMessages, StorageOverview } from '../../../src/platform/messages';
 import { PING_FRAME } from '../../../src/protocol/frames';
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits';
 import { dialDecision } from './support/client';
@@ -101,6 +102,35 @@ describe('wire.md §2 and §3: connecting and handshake', () => {
     for (const id of ['kept', 'picture', 'long']) expect(world.answers(id)).toEqual([]);
     expect(world.puts).toEqual([]);
     expect(world.router.of('request.cancel').map(({ input }) => input)).toEqual([{ id: '"long"' }]);
+  });
+});
+
+describe('what is attached goes with the request, so that the router asks nobody', () => {
+  const told = (world: World, id: string) =>
+    world.router
+      .of('request.run')
+      .map(({ input }) => input as RouterMessages['request.run']['in'])
+      .find(({ request }) => (JSON.parse(request) as RequestText).id === id)?.storages;
+
+  it('nothing attached: every request says so, and nobody is asked', async () => {
+    const facts = vi.fn(async () => []);
+    const world = await new World({ storages: { isEmpty: true, facts } }).start();
+    world.request('a', {}, { command: 'workspace_info' });
+    world.request('b', {});
+    await world.clock.pass(100);
+    expect([told(world, 'a'), told(world, 'b')]).toEqual([[], []]);
+    expect(facts).not.toHaveBeenCalled();
+  });
+
+  it('otherwise it goes with workspace_info only', async () => {
+    const attached = [{ storage_id: 's1' }] as StorageOverview[];
+    const world = await new World({ storages: { isEmpty: false, facts: async () => attached } }).start();
+    world.request('a', {}, { command: 'workspace_info' });
+    await world.clock.pass(100);
+    world.request('b', {});
+    await world.clock.pass(100);
+    expect([told(world, 'a'), told(world, 'b')]).toEqual([attached, null]);
+    expect(world.answers('a')).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { JOB_REPLY_HELD_MS, OUTCOME_KEPT_MS, StorageHost } from '../../../src/relay/storage-host';
-import type { FromWorker, ToWorker } from '../../../src/storage/worker-messages';
+import type { FromWorker, KnownStorage, ToWorker } from '../../../src/storage/worker-messages';
 import { FakeClock, settleDown } from '../router/fake-clock';
+
+const ATTACHED: KnownStorage = {
+  storage_id: 's1',
+  name: 'S',
+  backing: 'browser',
+  permission: 'kept',
+  managed: false,
+  revision: null,
+  saved_at: null,
+  sealed: [],
+  links: [],
+  recovery_folders: [],
+};
 
 class Rig {
   readonly clock = new FakeClock();
@@ -35,6 +48,11 @@ class Rig {
 
   done(key: string): void {
     this.hear({ type: 'done', key, outcome: { ok: true, output: '{}', attachments: [], body_key: null } });
+  }
+
+  /** The lists that were asked for, by their number. */
+  get lists(): number[] {
+    return this.told.flat().flatMap((message) => (message.type === 'list' ? [message.call] : []));
   }
 
   get runs(): string[] {
@@ -127,7 +145,7 @@ describe('the storage host', () => {
     expect(rig.host.release()).toBe(true);
     expect(rig.ended).toEqual([0]);
     rig.host.changed();
-    expect(rig.told[1]).toEqual([{ type: 'changed' }]);
+    expect(rig.told[1]?.[0]).toEqual({ type: 'changed' });
   });
 
   test('lists what the worker says, or null when it does not', async () => {
@@ -137,5 +155,40 @@ describe('the storage host', () => {
     expect(await second).toEqual([]);
     rig.clock.advance(60_000);
     expect(await first).toBeNull();
+  });
+
+  test('nobody is asked for the facts while nothing is attached', async () => {
+    const rig = new Rig();
+    rig.host.start();
+    expect(rig.host.isEmpty).toBe(false);
+    rig.hear({ type: 'listed', call: 0, storages: [] });
+    expect(rig.host.isEmpty).toBe(true);
+    expect(await rig.host.facts()).toEqual([]);
+    expect(rig.lists).toEqual([0]);
+  });
+
+  test('what changed is asked for at once, and an answer of before does not count', async () => {
+    const rig = new Rig();
+    rig.host.start();
+    rig.host.changed();
+    rig.hear({ type: 'listed', call: 0, storages: [] });
+    expect(rig.host.isEmpty).toBe(false);
+    const facts = rig.host.facts();
+    expect(rig.lists).toEqual([0, 1, 2]);
+    rig.hear({ type: 'listed', call: 2, storages: [ATTACHED] });
+    expect(await facts).toEqual([ATTACHED]);
+  });
+
+  test('a worker that is late: what it told last, if nothing changed since', async () => {
+    const rig = new Rig();
+    rig.host.start();
+    rig.hear({ type: 'listed', call: 0, storages: [ATTACHED] });
+    const known = rig.host.facts();
+    rig.clock.advance(1_000);
+    expect(await known).toEqual([ATTACHED]);
+    const unknown = rig.host.facts();
+    rig.host.release();
+    expect(await unknown).toBeNull();
+    expect(rig.host.isEmpty).toBe(false);
   });
 });

@@ -117,6 +117,7 @@ class Instance {
     const { service, handover } = createStorageJobs({
       send: (type, input) => this.reach(() => this.deliver(type, input)),
       bodies: { readBody: async () => undefined, removeBodies: async () => undefined },
+      told: () => null,
       newId: () => crypto.randomUUID(),
       wait: () => this.reach(() => undefined),
     });
@@ -140,8 +141,8 @@ class Instance {
       'storages.release': async () => ({ released: host.release() }),
       'storages.host': async () => ({ host: host.id }),
       'storages.job': (message) => host.run(message),
-      'storages.cancel': async ({ key, code }) => {
-        host.cancel(key, code);
+      'storages.cancel': async ({ request_id, code }) => {
+        host.cancel(JSON.parse(request_id) as string, code);
         return {};
       },
     };
@@ -263,6 +264,19 @@ describe('a job that was handed over', () => {
     expect(reply).toEqual({ state: 'unknown' });
     expect(browser.jobs).toHaveLength(1);
     void answer;
+  });
+
+  test('of one platform is not the one another platform asks for under the same id', async () => {
+    const { browser, next } = start();
+    const { dispatch } = next();
+    void answerFor(dispatch, request('r1'));
+    await jobStarted(browser);
+    browser.document.finish(false);
+    await settleDown();
+    const there = answerFor(dispatch, { ...request('r1'), platform: 'wss://other.test' });
+    await jobStarted(browser, 2);
+    browser.document.finish(false);
+    expect(outcomeOf(await there)).toMatchObject({ output: { job: 1 } });
   });
 
   test('that another instance began and another input asks for is a conflict', async () => {

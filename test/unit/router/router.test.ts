@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectionState, ScreenFacts } from '../../../src/platform/messages';
+import type { ConnectionState, ScreenFacts, StorageOverview } from '../../../src/platform/messages';
 import { createLastPicture, type SentPicture } from '../../../src/router/last-picture';
 import { createRouter, type RouterOptions } from '../../../src/router/router';
 import { effectiveSettings, type StoredSettings } from '../../../src/settings/effective-settings';
@@ -20,6 +20,7 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     paused: [] as boolean[],
     shown: [] as ConnectionState[],
     screens: [] as ScreenFacts[],
+    storages: [] as (StorageOverview[] | null)[],
     forgotten: 0,
     cleared: 0,
     ensured: 0,
@@ -38,6 +39,9 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     dispatch: rig.worker('w'),
     sawScreen: (screen) => {
       seen.screens.push(screen);
+    },
+    sawStorages: (storages) => {
+      seen.storages.push(storages);
     },
     dial: {
       prepare: async () => ({ dial: false, because: { state: 'paused' } }),
@@ -83,10 +87,11 @@ describe('requests travel as JSON text, so that every id arrives as it is', () =
     const { rig, router, seen } = routerWith();
     const text = JSON.stringify(request(id));
     const screen = { width: 1280, height: 800, scale: 2 };
-    const reply = router['request.run']({ request: text, remaining_ms: 60_000, screen });
+    const reply = router['request.run']({ request: text, remaining_ms: 60_000, screen, storages: [] });
     const { context } = await startsOf(rig, 1);
     expect(context.request_id).toBe(id);
     expect(seen.screens).toEqual([screen]);
+    expect(seen.storages).toEqual([[]]);
     await router['request.cancel']({ id: JSON.stringify(id) });
     const settled = await router['request.settle']({ request: text, code: 'timeout' });
     expect(outcomeOf(settled.answer)).toMatchObject({ error_code: 'cancelled' });

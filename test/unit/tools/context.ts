@@ -32,6 +32,7 @@ export class Rig {
     const { now, setTimer } = this.clock;
     const captureVisible = createVisibleCapture(browser, now);
     this.context = {
+      platform: 'https://relay.test',
       request_id: 'request',
       signal: this.abort.signal,
       deadline: now() + 60_000,

@@ -43,6 +43,7 @@ export class World {
       sha256: async (bytes) => createHash('sha256').update(new Uint8Array(bytes)).digest('hex'),
       network: true,
       screen: () => ({ width: 1280, height: 800, scale: 1 }),
+      storages: { isEmpty: true, facts: async () => [] },
       ...changes,
     });
     this.host.onConnection((state) => this.states.push(state));
