@@ -8,7 +8,7 @@ import type { JsonObject } from '../protocol/json';
 import { stopIfAborted, storageError } from './foreign-errors';
 import { type Job, Meter } from './job';
 import { RECOVERY_PREFIX } from './journal';
-import { requireAttachedRoot, requireSameRoot } from './marker';
+import { isRootGone, requireAttachedRoot, requireSameRoot } from './marker';
 import { linkPull } from './modes/link-pull';
 import { linkPush } from './modes/link-push';
 import { linkRemove } from './modes/link-remove';
@@ -24,7 +24,7 @@ import { Queues } from './queue';
 import { clearStrays, recoverJournal } from './recovery';
 import { dropExpiredSeals, enforceSeals } from './seal-guard';
 import { activeSeals, requireUnsealed } from './seals';
-import { loadRecord, Session, type SessionPorts, statePrefix } from './session';
+import { loadRecord, Session, type SessionPorts, type StorageRecord, statePrefix } from './session';
 import { Transaction } from './transaction';
 
 const MODES: Record<StoragePathMode, Mode> = {
@@ -60,6 +60,8 @@ export interface StorageFacts {
   saved_at: number | null;
   sealed: { path: string; until: number | null }[];
   links: { link_id: string; path: string; broken: boolean }[];
+  /** The folder is not where it was, or is another one: every job is `storage_unavailable`. Its permission does not tell. */
+  gone: boolean;
   /** Names of the recovery folders at the root. */
   recovery_folders: string[];
 }
@@ -165,21 +167,27 @@ export class StorageEngine {
       saved_at: record.saved_at,
       sealed: activeSeals(record.seals, this.ports.clock.now()).map(({ path, until }) => ({ path, until })),
       links: record.links.map(({ link_id, path, broken }) => ({ link_id, path, broken })),
-      recovery_folders: await this.recoveryFolders(storageId),
+      ...(await this.lookAtRoot(storageId, record)),
     };
   }
 
-  private async recoveryFolders(storageId: string): Promise<string[]> {
+  private async lookAtRoot(
+    storageId: string,
+    record: StorageRecord,
+  ): Promise<Pick<StorageFacts, 'gone' | 'recovery_folders'>> {
     const names: string[] = [];
     try {
-      const { root } = await this.ports.storages.open(storageId);
-      for await (const [name, handle] of root.entries()) {
+      const storage = await this.ports.storages.open(storageId);
+      if (storage.kind === 'folder' && (await isRootGone(storage, record))) {
+        return { gone: true, recovery_folders: [] };
+      }
+      for await (const [name, handle] of storage.root.entries()) {
         if (handle.kind === 'directory' && name.startsWith(RECOVERY_PREFIX)) names.push(name);
       }
     } catch {
-      return [];
+      return { gone: false, recovery_folders: [] };
     }
-    return names.sort();
+    return { gone: false, recovery_folders: names.sort() };
   }
 
   /** Which Storage a job is about: a link is known here, or its server says. */

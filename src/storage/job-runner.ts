@@ -45,6 +45,7 @@ const NO_FACTS: StorageFacts = {
   saved_at: null,
   sealed: [],
   links: [],
+  gone: false,
   recovery_folders: [],
 };
 
@@ -114,7 +115,8 @@ export class JobRunner {
     const storages = await Promise.all(
       attached.map(async ({ handle: _handle, fresh: _fresh, ...known }): Promise<KnownStorage> => {
         const facts = await engine.facts(known.storage_id).catch(() => NO_FACTS);
-        return { ...known, ...facts };
+        // Whatever Chrome allows: a person must repair it.
+        return { ...known, ...facts, ...(facts.gone && { permission: 'lost' }) };
       }),
     );
     post({ type: 'listed', call, storages });

@@ -6,8 +6,8 @@ import { AgentError } from '../protocol/errors';
 import { lookAt } from './device-view';
 import { isNotFound } from './foreign-errors';
 import { TEMP_PREFIX } from './journal';
-import type { DirectoryHandle } from './ports';
-import type { Session } from './session';
+import type { AttachedStorage, DirectoryHandle } from './ports';
+import type { Session, StorageRecord } from './session';
 
 export const MARKER_NAME = '.endue-storage-id';
 
@@ -29,6 +29,22 @@ export async function requireAttachedRoot(session: Session): Promise<void> {
 /** The same in the middle of a job, before anything is concluded from what is not there. */
 export async function requireSameRoot(session: Session): Promise<void> {
   if ((await readMarker(session.root)) !== session.storage.storage_id) throw gone();
+}
+
+/** For those who only look: whether the root is not where it was, or is another one. Changes nothing. */
+export async function isRootGone(
+  { root, storage_id, fresh }: AttachedStorage,
+  { attached }: Pick<StorageRecord, 'attached'>,
+): Promise<boolean> {
+  const marked = await readMarker(root);
+  if (marked === storage_id) return false;
+  if (marked !== null || (attached && !fresh)) return true;
+  try {
+    await root.entries()[Symbol.asyncIterator]().next();
+    return false;
+  } catch (thrown) {
+    return isNotFound(thrown);
+  }
 }
 
 function gone(): AgentError {

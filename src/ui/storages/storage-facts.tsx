@@ -11,7 +11,7 @@ interface Props {
 
 export function StorageFactsList({ storage, texts }: Props): JSX.Element {
   const { t, locale } = texts;
-  const { storage_id, revision, saved_at, sealed, links, recovery_folders } = storage;
+  const { storage_id, revision, saved_at, sealed, links, gone, recovery_folders } = storage;
   return (
     <dl class="facts">
       <Fact label={t('storage_id')}>
@@ -42,9 +42,11 @@ export function StorageFactsList({ storage, texts }: Props): JSX.Element {
           rows={links.map(({ path, broken }) => ({ path, more: broken ? t('storage_link_broken') : '' }))}
         />
       </Fact>
-      <Fact label={t('storage_recovered')}>
-        <Recovered storage={storage} folders={recovery_folders} texts={texts} />
-      </Fact>
+      {!gone && (
+        <Fact label={t('storage_recovered')}>
+          <Recovered storage={storage} folders={recovery_folders} texts={texts} />
+        </Fact>
+      )}
     </dl>
   );
 }

@@ -102,7 +102,8 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
   async function ask(storage_id: string, then: VisitNote['step'] | null): Promise<void> {
     const answer = await ports.askAgain(storage_id);
     if (answer !== 'granted') {
-      mark(storage_id, answer);
+      // What is gone is told by the list, for as long as it is.
+      mark(storage_id, answer === 'refused' ? answer : null);
       return;
     }
     mark(storage_id, null);
@@ -190,7 +191,7 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
               key={storage.storage_id}
               storage={storage}
               texts={ports.texts}
-              attention={attention.get(storage.storage_id) ?? null}
+              attention={storage.gone ? 'gone' : (attention.get(storage.storage_id) ?? null)}
               isWanted={ports.note?.storage_id === storage.storage_id}
               busy={busy || leaving}
               onRepair={(does) => repair(storage, does)}

@@ -13,6 +13,7 @@ const ATTACHED: KnownStorage = {
   saved_at: null,
   sealed: [],
   links: [],
+  gone: false,
   recovery_folders: [],
 };
 

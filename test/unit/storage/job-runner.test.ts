@@ -7,7 +7,7 @@ import type { FromWorker } from '../../../src/storage/worker-messages';
 import { settleDown } from '../router/fake-clock';
 import { FakeDisk } from './fake-handles';
 
-const FACTS = { revision: 'r', saved_at: 5, sealed: [], links: [], recovery_folders: [] };
+const FACTS = { revision: 'r', saved_at: 5, sealed: [], links: [], gone: false, recovery_folders: [] };
 
 function rig(tools: Record<string, RunTool>, attached: Attachment[] = []) {
   const said: FromWorker[] = [];
@@ -17,6 +17,7 @@ function rig(tools: Record<string, RunTool>, attached: Attachment[] = []) {
     engine: {
       facts: async (id) => {
         if (id === 'broken') throw new Error('no facts');
+        if (id === 'gone') return { ...FACTS, gone: true };
         return FACTS;
       },
     },
@@ -118,6 +119,14 @@ describe('the storage worker', () => {
     await settleDown(2);
     expect(said).toMatchObject([{ outcome: { code: 'storage_transport_failed' } }]);
     expect(calls).toEqual(['ended']);
+  });
+
+  test('a folder that is gone needs a person, whatever its permission', async () => {
+    const kept = { storage_id: 'gone', name: 'G', backing: 'folder', permission: 'kept' } as const;
+    const { runner, said } = rig({}, [{ ...kept, managed: false, fresh: false }]);
+    runner.hear({ type: 'list', call: 1 });
+    await settleDown(2);
+    expect(said).toMatchObject([{ storages: [{ permission: 'lost', gone: true }] }]);
   });
 
   test('lists what is attached without its handles, also what has no facts', async () => {

@@ -184,6 +184,24 @@ test('a root that is gone, or another folder than the one attached, is storage_u
   expect(world.server.commits.length).toBe(1);
 });
 
+test('who only looks is told that the folder is gone or another one, and nothing is marked by looking', async () => {
+  const { device } = await saved({ a: '1' }, 'folder');
+  const gone = async () => (await device.engine.facts('s1')).gone;
+  expect(await gone()).toBe(false);
+  device.disk.vanished = true;
+  expect(await gone()).toBe(true);
+  device.disk.vanished = false;
+  expect(await gone()).toBe(false);
+  device.disk.write('.endue-storage-id', '{"storage_id":"another"}');
+  expect(await gone()).toBe(true);
+  device.disk.remove('.endue-storage-id');
+  expect(await gone()).toBe(true);
+  const untouched = new World('folder').device;
+  expect((await untouched.engine.facts('s1')).gone).toBe(false);
+  untouched.disk.vanished = true;
+  expect((await untouched.engine.facts('s1')).gone).toBe(true);
+});
+
 test.each(['', 'a', 'd'])(
   'a root that vanishes in the middle of a save of %j is never read as deletions',
   async (path) => {

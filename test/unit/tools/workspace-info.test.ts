@@ -50,6 +50,7 @@ describe('tools.md, workspace_info', () => {
     saved_at: 5,
     sealed: Array.from({ length: sealed }, (_, at) => ({ path: `sealed/path-${at}`, until: null })),
     links: [{ link_id: 'l', path: 'links/l', broken: true }],
+    gone: false,
     recovery_folders: [],
   });
 

@@ -17,6 +17,7 @@ const storage: StorageOverview = {
   saved_at: now,
   sealed: [],
   links: [],
+  gone: false,
   recovery_folders: [],
 };
 
