@@ -5,10 +5,11 @@
 import validators from 'virtual:tool-validators';
 import { readAgentFacts } from './platform/agent-facts';
 import { ensureAlarms, onAlarm } from './platform/alarms';
-import { bodyKeys, putBody, readBody, removeBodies } from './platform/answer-bodies';
+import { sendBody } from './platform/answer-channel';
 import { recallLostStorages, rememberLostStorages, showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
+import { readJobBody, removeJobBody, sweepJobBodies } from './platform/job-bodies';
 import type {
   ConnectionState,
   GrantMessages,
@@ -20,7 +21,7 @@ import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
-import { bodyKey } from './router/body-key';
+import { asBlob } from './protocol/content';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
 import { createGrants, GRANTS_SETTLE_MS } from './router/grants';
@@ -59,7 +60,7 @@ const setTimer: SetTimer = (callback, delay_ms) => {
 const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 
 // First: opening its database takes longest, and every request waits for it.
-const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
+const ledger = createLedger({ run, now });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
 const facts = remembered(readAgentFacts);
@@ -75,7 +76,7 @@ const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 let attached: StorageOverview[] | null = null;
 const storageJobs = createStorageJobs({
   send,
-  bodies: { readBody, removeBodies },
+  bodies: { read: readJobBody, remove: removeJobBody },
   told: () => attached,
   newId,
   wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
@@ -97,7 +98,8 @@ const dispatch = createDispatch({
     screen,
     storage: storageJobs.service,
   }),
-  bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
+  newBodyKey: newId,
+  sendBody,
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
@@ -161,8 +163,8 @@ serve<RouterMessages>(
     listActivity: ledger.activity,
     lastPicture: createLastPicture({
       find: pictures.last,
-      shrink: ({ blob, width, height }) =>
-        reencode(blob, {
+      shrink: ({ content, mime_type, width, height }) =>
+        reencode(asBlob(content, mime_type), {
           mime_type: 'image/jpeg',
           quality: 80,
           ...fitWithin({ width, height }, SHOWN_PICTURE),
@@ -237,7 +239,7 @@ async function lookAtStorages(): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  await Promise.all([ledger.sweep(), pictures.sweep()]);
+  await Promise.all([ledger.sweep(), pictures.sweep(), sweepJobBodies(now())]);
 }
 
 /** Nobody waits for these; only the kind of a failure is told. */

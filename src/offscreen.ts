@@ -1,8 +1,9 @@
 /** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
-import { readBody, receiveBodies } from './platform/answer-bodies';
+import { receiveBodies } from './platform/answer-channel';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages, type StorageMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
+import { contentSize } from './protocol/content';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
 import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
@@ -10,6 +11,7 @@ import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
 import { createBrowserSocket } from './relay/socket';
 import { StorageHost, type WorkerLine } from './relay/storage-host';
+import { readAnswerBody } from './router/ledger-database';
 import type { FromWorker } from './storage/worker-messages';
 
 const clock: Clock = {
@@ -29,10 +31,18 @@ const storages: StorageHost = new StorageHost({
   clock,
 });
 
+const received = receiveBodies((content) => {
+  // What is larger is uploaded as it is.
+  if (contentSize(content) <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(content);
+});
+
 const host: RelayHost = new RelayHost({
   createSocket: createBrowserSocket,
   router: send,
-  readBody,
+  readBody: async (key, field) => {
+    const body = received.take(key) ?? (await readAnswerBody(key));
+    return body && Object.hasOwn(body, field) ? body[field] : undefined;
+  },
   shrink: (blob, maxBytes) => shrinkPicture(blob, maxBytes, decodeInBrowser),
   clock,
   random: Math.random,
@@ -58,10 +68,6 @@ function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => 
   return { post: (message) => worker.postMessage(message), end: () => worker.terminate() };
 }
 
-receiveBodies((blob) => {
-  // What is larger is uploaded as it is.
-  if (blob.size <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(blob);
-});
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();

@@ -1,5 +1,5 @@
 /** The storage worker of the offscreen document: the engine and the file tools, wired to the browser. */
-import { putBody } from './platform/answer-bodies';
+import { putJobBody } from './platform/job-bodies';
 import { attachedRoots } from './storage/attached-roots';
 import { type FolderHandle, findStorage, listStorages, noteForgotten } from './storage/attachments';
 import { StorageEngine } from './storage/engine';
@@ -89,12 +89,12 @@ const runner = new JobRunner({
   transportsTo: (endpoint) =>
     transportsTo({ endpoint, fetch: (url, init) => fetch(url, init), clock, random }),
   listStorages,
-  async keepBody(attachments) {
-    // The time in front lets a sweep tell what was left behind (`router/body-key.ts`).
-    const key = `${Date.now()}.${crypto.randomUUID()}`;
-    await putBody(key, attachments);
-    return key;
-  },
+  keepBody: (attachments) =>
+    putJobBody(
+      Object.fromEntries(attachments.map(({ field, blob }) => [field, blob])),
+      Date.now(),
+      crypto.randomUUID(),
+    ),
   jobEnded: watchSeals,
   changed: recover,
   post: (message) => scope.postMessage(message),

@@ -5,11 +5,11 @@
  * database: they are passed in.
  */
 import type { AnswerMessage, RequestText, RunReply } from '../platform/messages';
+import type { AnswerBody } from '../protocol/content';
 import { AgentError, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
-import type { JsonObject } from '../protocol/json';
 import type { SetTimer } from '../tools/timing';
-import type { Attachment, Tool, ToolContext, ToolPolicy, ToolResult } from '../tools/tool';
+import type { ToolContext, ToolPolicy } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
 import { type GateRules, gate, type Passed } from './gate';
 import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
@@ -34,11 +34,10 @@ export interface DispatchOptions {
   /** Asked for every request: a changed rule counts from the next one on (wire.md §8). */
   policy(): Promise<ToolPolicy>;
   surroundings(): Promise<ToolSurroundings>;
-  bodies: {
-    newKey(): string;
-    putBody(key: string, attachments: readonly { field: string; blob: Blob }[]): Promise<void>;
-    removeBodies(keys: string[]): Promise<void>;
-  };
+  /** A key that no other answer's body has. */
+  newBodyKey(): string;
+  /** Takes a body to where it will be sent from, while its answer is being written down. */
+  sendBody(key: string, body: AnswerBody): void;
   progress(id: string, progress: Progress): void;
   /** Where the work of resumable tools is done, which outlives this instance. */
   handover: {
@@ -84,10 +83,18 @@ interface Flight {
   answer: Promise<AnswerMessage>;
 }
 
+type PassedRequest = Extract<Passed, { pass: true }>;
+
+/** What a tool will need, on its way. */
+interface Preparation {
+  surroundings: Promise<ToolSurroundings>;
+  looked: Promise<unknown>;
+}
+
 const REFUSED_WITHOUT_RULES = { pass: false, refusal: new AgentError('internal_error') } as const;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { ledger, bodies, now, setTimer } = options;
+  const { ledger, now, setTimer } = options;
   const flights = new Map<string, Flight[]>();
 
   function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
@@ -157,6 +164,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (tool.resumable && known.host === null) {
       return settle(flight, known, errorAnswer('internal_error'), false);
     }
+    const ready = prepare(passed);
     let reply: LedgerReply;
     try {
       reply = await ledger.accept(known, tool.read_only);
@@ -166,7 +174,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
     flight.enter();
     if (reply.decision === 'execute') {
-      return settle(flight, known, await execute(flight, known, passed), true);
+      return settle(flight, known, await execute(flight, known, passed, ready), true);
     }
     // It runs under this instance, yet nobody here knows of it: its settlement must have failed.
     if (reply.decision === 'join') return settle(flight, known, errorAnswer('outcome_unknown'), true);
@@ -194,6 +202,17 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
   }
 
+  /** Begun before the ledger has written the id, which takes about as long. */
+  function prepare({ tool, input }: PassedRequest): Preparation {
+    const surroundings = options.surroundings();
+    const looked = tool.look
+      ? surroundings.then(({ browser }) => tool.look?.(input, browser))
+      : Promise.resolve(undefined);
+    // Whether the tool will run is not known yet; when it does, it meets the failure itself.
+    for (const preparation of [surroundings, looked]) preparation.catch(() => undefined);
+    return { surroundings, looked };
+  }
+
   /**
    * What the tool came to, or the abort when that came first; its late outcome is lost then. A resumable tool that was
    * cancelled is waited for: its work ends at a safe point, and may have been published before.
@@ -201,31 +220,33 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   async function execute(
     flight: Flight,
     { host }: LedgerRequest,
-    { tool, input, policy }: Extract<Passed, { pass: true }>,
+    passed: PassedRequest,
+    ready: Preparation,
   ): Promise<Answer> {
-    if (flight.abort.signal.aborted && !tool.resumable) return abortAnswer(flight);
-    const { signal } = tool.resumable ? flight.overdue : flight.abort;
+    const { resumable } = passed.tool;
+    if (flight.abort.signal.aborted && !resumable) return abortAnswer(flight);
+    const { signal } = resumable ? flight.overdue : flight.abort;
     if (signal.aborted) return abortAnswer(flight);
     const aborted = new Promise<'aborted'>((resolve) => {
       signal.addEventListener('abort', () => resolve('aborted'), { once: true });
     });
-    const outcome = runTool(flight, { tool, input, policy, host });
-    const first = await Promise.race([outcome, aborted]);
+    const first = await Promise.race([runTool(flight, passed, ready, host), aborted]);
     if (first !== 'aborted') return first;
-    outcome.then((late) => dropBody(late.message));
-    return tool.resumable ? errorAnswer('timeout', undefined, elapsed(flight)) : abortAnswer(flight);
+    return resumable ? errorAnswer('timeout', undefined, elapsed(flight)) : abortAnswer(flight);
   }
 
   /** Never rejects: whatever a tool throws is an answer. */
   async function runTool(
     flight: Flight,
-    { tool, input, policy, host }: { tool: Tool; input: JsonObject; policy: ToolPolicy; host: string | null },
+    { tool, input, policy }: PassedRequest,
+    { surroundings, looked }: Preparation,
+    host: string | null,
   ): Promise<Answer> {
     const { request, abort, deadline } = flight;
     let over = false;
     try {
-      const result = await tool.run(input, {
-        ...(await options.surroundings()),
+      const context: ToolContext = {
+        ...(await surroundings),
         platform: request.platform,
         request_id: request.id,
         signal: abort.signal,
@@ -236,8 +257,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         progress: (progress) => {
           if (!over && !abort.signal.aborted) options.progress(request.id, progress);
         },
-      });
-      return await answerOf(flight, result);
+      };
+      return okAnswer(await tool.run(input, context, looked), options.newBodyKey, elapsed(flight));
     } catch (thrown) {
       if (!(thrown instanceof AgentError)) options.log(`${tool.name} failed: ${kindOf(thrown)}`);
       const { code, message } = toAgentError(thrown);
@@ -245,19 +266,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } finally {
       over = true;
     }
-  }
-
-  async function answerOf(flight: Flight, { output, attachments = [] }: ToolResult): Promise<Answer> {
-    const facts = attachments.map(({ field, mime_type, blob }: Attachment) => ({
-      field,
-      mime_type,
-      size: blob.size,
-    }));
-    const body_key = attachments.length > 0 ? bodies.newKey() : null;
-    if (body_key) await bodies.putBody(body_key, attachments);
-    const answer = okAnswer(output, facts, body_key, elapsed(flight));
-    if (body_key && answer.message.body_key === null) dropBody({ ...answer.message, body_key });
-    return answer;
   }
 
   /** Settles the id with `answer` unless it has another; `of_run` when that is what its run came to. */
@@ -269,6 +277,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Promise<AnswerMessage> {
     // What failed because this instance is ending is no outcome: the next one sees a run that was cut off.
     if (answer.outcome !== 'ok' && !(await options.isAlive())) return new Promise(() => {});
+    const { body_key } = answer.message;
+    if (body_key && answer.body) options.sendBody(body_key, answer.body);
     const attempt = () => ledger.settle(known, { ...answer, of_run });
     let reply: LedgerReply;
     try {
@@ -277,8 +287,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } catch (thrown) {
       return answerUnrecorded(flight, answer, thrown);
     }
-    const stored = reply.decision === 'answer' ? reply.message.body_key : null;
-    if (stored !== answer.message.body_key) dropBody(answer.message);
     return answerIn(reply);
   }
 
@@ -287,11 +295,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     options.log(`the ledger failed: ${kindOf(thrown)}`);
     flight.stays = true;
     return answer.message;
-  }
-
-  function dropBody({ body_key }: AnswerMessage): void {
-    // A body that stays behind is found by a later sweep of the ledger.
-    if (body_key) bodies.removeBodies([body_key]).catch(() => undefined);
   }
 
   function abortAnswer(flight: Flight): Answer {

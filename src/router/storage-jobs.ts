@@ -3,6 +3,7 @@
  * worker may have asked about the same job before. Sees the messages only.
  */
 import type { JobReply, StorageMessages, StorageOverview } from '../platform/messages';
+import type { Content } from '../protocol/content';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
 import type { StorageJob } from '../storage/worker-messages';
@@ -17,10 +18,10 @@ type Send = <T extends keyof StorageMessages>(
 export interface StorageJobsPorts {
   /** Rejects when nobody answered. */
   send: Send;
-  /** Where the worker keeps the bytes of attachments (`platform/answer-bodies.ts`). */
+  /** Where the worker keeps the bytes of attachments (`platform/job-bodies.ts`). */
   bodies: {
-    readBody(key: string, field: string): Promise<Blob | undefined>;
-    removeBodies(keys: string[]): Promise<void>;
+    read(key: string, field: string): Promise<Content | undefined>;
+    remove(key: string): Promise<void>;
   };
   /** What is attached, as the last request told it; null when it did not. */
   told(): StorageOverview[] | null;
@@ -74,13 +75,13 @@ export function createStorageJobs({ send, bodies, told, newId, wait }: StorageJo
     if (body_key === null) return { output };
     const attachments = await Promise.all(
       outcome.attachments.map(async ({ field, mime_type }) => {
-        const blob = await bodies.readBody(body_key, field);
-        if (!blob) throw new AgentError('internal_error');
-        return { field, mime_type, blob };
+        const content = await bodies.read(body_key, field);
+        if (!content) throw new AgentError('internal_error');
+        return { field, mime_type, content };
       }),
     );
     // The router stores them under the key of its answer.
-    await bodies.removeBodies([body_key]).catch(() => undefined);
+    await bodies.remove(body_key).catch(() => undefined);
     return { output, attachments };
   }
 

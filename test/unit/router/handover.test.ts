@@ -116,7 +116,7 @@ class Instance {
     const ledger = rig.ledger(run);
     const { service, handover } = createStorageJobs({
       send: (type, input) => this.reach(() => this.deliver(type, input)),
-      bodies: { readBody: async () => undefined, removeBodies: async () => undefined },
+      bodies: { read: async () => undefined, remove: async () => undefined },
       told: () => null,
       newId: () => crypto.randomUUID(),
       wait: () => this.reach(() => undefined),
