@@ -56,7 +56,8 @@ async function planRemoval(
     } else unsaved.push(path);
   }
   const folder = await freeFolder(session, recoveryFolder(session.now(), link.link_id));
-  for (const path of unsaved) {
+  // Found in any order; told in one.
+  for (const path of unsaved.sort()) {
     // The link's folder may have become a file: it has no path inside of the link.
     plan.recovered.push({ from: devicePath(scope, path), to: join(folder, path === '' ? 'file' : path) });
   }

@@ -170,7 +170,7 @@ describe('wire.md §5 rule 1: pings', () => {
 
   it('goes before a big answer that would be in its way', async () => {
     const world = await new World().start();
-    world.request('big', { ms: 19_300, text: 4 * MIB });
+    world.request('big', { ms: 19_700, text: 4 * MIB });
     await world.clock.pass(1_000);
     // The answer takes 3 s.
     world.socket.rate = (4 * MIB) / 3_000;

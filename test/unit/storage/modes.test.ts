@@ -496,8 +496,8 @@ describe('links', () => {
     const calls = world.server.calls.length;
     const { recovered } = await unlink(world);
     expect(recovered).toEqual([
-      expect.stringMatching(/^\.endue-storage-recovery-\d{8}T\d{6}Z-l1\/one$/),
       expect.stringMatching(/^\.endue-storage-recovery-\d{8}T\d{6}Z-l1\/deep\/new$/),
+      expect.stringMatching(/^\.endue-storage-recovery-\d{8}T\d{6}Z-l1\/one$/),
     ]);
     expect(world.device.disk.tree()).toEqual({ links: null });
     expect(world.device.recovered().sort()).toEqual(['N', 'mine']);
