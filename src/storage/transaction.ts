@@ -5,7 +5,7 @@
  */
 import { isNotFound } from './foreign-errors';
 import { isEmptyPlan, type Journal, newJournal, type Plan, tempFolder } from './journal';
-import type { DirectoryHandle, StateChange } from './ports';
+import type { DirectoryHandle, FileHandle, StateChange } from './ports';
 import { ChangedAfterAll, publish } from './publish';
 import type { Seal } from './seals';
 import { loadRecord, type Session } from './session';
@@ -33,15 +33,20 @@ export class Transaction {
     return this.temp;
   }
 
-  /** Writes the plan into the journal, then carries it out. Staged files are in the temp folder already. */
-  async publish(plan: Plan, signal: AbortSignal): Promise<void> {
+  /** Writes the plan into the journal, then carries it out. Staged files are in the temp folder already; `staged`: handles at hand. */
+  async publish(
+    plan: Plan,
+    signal: AbortSignal,
+    staged: ReadonlyMap<string, FileHandle> = new Map(),
+  ): Promise<void> {
     if (isEmptyPlan(plan)) return;
     const temp = await this.tempFolder();
     const journal = await this.open();
     journal.plans.push(plan);
     await this.write(this.session.writeJournal(journal));
     try {
-      await publish(plan, this.session.root, temp, signal);
+      const { root, kind } = this.session.storage;
+      await publish(plan, { root, kind, temp, staged }, signal);
     } catch (thrown) {
       if (thrown instanceof ChangedAfterAll) this.distrusted.push(...thrown.paths);
       throw thrown;
