@@ -46,6 +46,7 @@ export async function bringIn(
   blocked: 'refuse' | 'defer',
 ): Promise<Brought> {
   if (states.size === 0) return { kept: [], deferred: [] };
+  session.unsettle();
   const incoming = new Incoming(session, scope, job, blocked);
   await incoming.decideAll(states);
   await incoming.checkNames();

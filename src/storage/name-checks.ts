@@ -5,7 +5,7 @@
 import pLimit from 'p-limit';
 import type { DeviceView } from './device-view';
 import { isNameRefused, isNotFound, isOtherKind } from './foreign-errors';
-import { foldName, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
+import { foldName, isUnrepresentable, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
 import type { RootKind } from './ports';
 
 const LOOKS_IN_FLIGHT = 32;
@@ -28,7 +28,8 @@ export async function unrepresentable(
   for (const path of paths) {
     for (const name of segments(path)) {
       const kindOfName = sameAnswer(name);
-      if (kind === 'browser' && kindOfName !== name) continue;
+      // What a rule refuses is refused for reasons of its own: it speaks for no other.
+      if (isUnrepresentable(name, kind) || (kind === 'browser' && kindOfName !== name)) continue;
       if (!asked.has(kindOfName)) asked.set(kindOfName, { name, refused: false });
     }
   }

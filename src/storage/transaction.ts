@@ -91,6 +91,12 @@ export class Transaction {
     await clear(this.session, finished).catch(() => undefined);
   }
 
+  /** Writes what is no loss when the machine fails a moment later: a job that changed nothing ends with it. */
+  async remark(changes: readonly StateChange[]): Promise<void> {
+    if (this.journal !== null) return this.finish(changes);
+    await this.session.ports.state.batch(changes, 'soon');
+  }
+
   /** Brings back what was. When even that fails the journal stays, and the next job or start does it. */
   async undo(): Promise<void> {
     if (this.journal === null) {
@@ -104,6 +110,7 @@ export class Transaction {
   private async open(change?: () => void): Promise<Journal> {
     if (this.journal !== null && !change) return this.journal;
     const journal = this.journal ?? newJournal(this.session.newId());
+    this.session.unsettle();
     if (change) {
       journal.seals_before ??= structuredClone(this.session.record.seals);
       change();
@@ -124,6 +131,7 @@ export async function undoJournal(
   journal: Journal,
   distrusted: readonly string[] = [],
 ): Promise<void> {
+  session.unsettle();
   await undoPlans(journal, session.root, session.now());
   // Not the session's own record: the job may have changed it on its way to a batch that never came.
   const record = await loadRecord(session.ports.state, session.storage.storage_id);
