@@ -214,7 +214,7 @@ describe('a file that appears where one is about to be placed', () => {
     await device.save();
     await server.write('s1', { 'made/one': 'remote', 'made/two': 'remote' });
     device.fate.trouble = ({ name, path }) => {
-      if (name === 'getDirectory' && path === '/made') device.disk.write('made/two', 'mine');
+      if (name === 'getFileHandle' && path === 'made/two') device.disk.write('made/two', 'mine');
     };
     expect(await codeOf(device.sync())).toBe('storage_state_conflict');
     expect(device.disk.tree()).toEqual({ always: '1', 'made/two': 'mine' });
