@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { removeEntry } from '../../../src/storage/files/remove-entry';
 import { writeText } from '../../../src/storage/files/write-entry';
+import type { StoragePathInput } from '../../../src/storage/modes/mode';
 import type { Stillness } from '../../../src/storage/ports';
 import { type Device, World } from './world';
 
@@ -85,6 +86,41 @@ describe('an unchanged save where it is proven that nothing moved', () => {
     const { device } = await saved(CREDULOUS, { a: '1', b: '2' });
     device.disk.clear();
     await expect(device.save()).rejects.toMatchObject({ code: 'storage_unavailable' });
+  });
+});
+
+describe('what may be lost when the machine fails a moment later', () => {
+  const batches = ({ fate }: Device, from: number) =>
+    fate.log.slice(from).filter(({ name }) => name.startsWith('state: batch'));
+
+  test('is the time of a save that changed nothing, and no more', async () => {
+    const { device } = await saved(CREDULOUS, { a: '1' });
+    await device.save();
+    const from = device.fate.log.length;
+    await device.save();
+    expect(batches(device, from)).toMatchObject([
+      { name: 'state: batch, soon', path: 'storage/"s1"/record' },
+    ]);
+  });
+
+  test.each<[string, (world: World) => unknown, Partial<StoragePathInput>]>([
+    ['an edit', ({ device }) => device.disk.write('a', '2'), {}],
+    ['a new time of a file', ({ device, time }) => device.disk.write('a', '1', time + 1), {}],
+    ['a commit of others', ({ server }) => server.write('s1', { b: 'remote' }), {}],
+    ['a commit of others of equal content', ({ server }) => server.write('s1', { a: '1' }), {}],
+    ['a seal', () => undefined, { seal: true }],
+  ])('is nothing of a save with %s', async (_, change, more) => {
+    const world = await saved(CREDULOUS, { a: '1' });
+    const { device } = world;
+    device.stillness = null;
+    device.boot();
+    await device.save();
+    await change(world);
+    const from = device.fate.log.length;
+    await device.save('', more);
+    const names = batches(device, from).map(({ name }) => name);
+    expect(names).toContain('state: batch');
+    expect(names).not.toContain('state: batch, soon');
   });
 });
 

@@ -177,9 +177,9 @@ class MemoryState implements StateStore {
     return this.fate.operate('state: get', key, () => structuredClone(this.data.get(key)));
   }
 
-  batch(changes: readonly StateChange[]): Promise<void> {
+  batch(changes: readonly StateChange[], soon?: 'soon'): Promise<void> {
     const names = changes.map(({ key }) => key).join(', ');
-    return this.fate.operate('state: batch', names, () => {
+    return this.fate.operate(soon ? 'state: batch, soon' : 'state: batch', names, () => {
       for (const change of changes) {
         if ('delete' in change) this.data.delete(change.key);
         else this.data.set(change.key, structuredClone(change.value));
