@@ -8,14 +8,20 @@ import { indexedState } from './storage/indexed-state';
 import { JobRunner } from './storage/job-runner';
 import type { StoragePathInput } from './storage/modes/mode';
 import type { Clock, DirectoryHandle } from './storage/ports';
-import { createSealWatch, type Observer } from './storage/seal-watch';
+import { type ChangeRecord, createRootWatch } from './storage/root-watch';
+import { createSealWatch } from './storage/seal-watch';
 import { transportsTo } from './storage/transport';
 import type { FromWorker, ToWorker } from './storage/worker-messages';
 
 interface WorkerScope {
   postMessage(message: FromWorker): void;
   onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
-  FileSystemObserver?: new (changed: () => void) => Observer;
+  FileSystemObserver?: new (heard: (records: readonly ChangeRecord[]) => void) => AnyObserver;
+}
+
+interface AnyObserver {
+  observe(handle: FolderHandle | DirectoryHandle, options: { recursive: boolean }): Promise<void>;
+  disconnect(): void;
 }
 
 const scope = self as unknown as WorkerScope;
@@ -45,24 +51,39 @@ const storages = attachedRoots({
   originRoot: () => navigator.storage.getDirectory() as Promise<unknown> as Promise<DirectoryHandle>,
 });
 
+const { FileSystemObserver } = scope;
+const stillness = createRootWatch({
+  createObserver: FileSystemObserver
+    ? (heard) => {
+        const observer = new FileSystemObserver(heard);
+        return {
+          observe: (root, options) => observer.observe(root, options),
+          disconnect: () => observer.disconnect(),
+        };
+      }
+    : null,
+  later: (run, ms) => setTimeout(run, ms),
+  newId: () => crypto.randomUUID(),
+});
+
 const state = indexedState(indexedDB, 'endue-storage-state');
 const engine = new StorageEngine({
   storages,
   state,
   clock,
   random,
+  stillness,
   connect: () => {
     throw new Error('every job brings its own transport');
   },
 });
 
-const { FileSystemObserver } = scope;
 const watchSeals = createSealWatch({
   engine,
   listStorages,
   createObserver: FileSystemObserver
     ? (changed) => {
-        const observer = new FileSystemObserver(changed);
+        const observer = new FileSystemObserver(() => changed());
         return {
           observe: (handle: FolderHandle, options) => observer.observe(handle, options),
           disconnect: () => observer.disconnect(),

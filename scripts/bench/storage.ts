@@ -2,6 +2,7 @@
  * The storage path against floors measured in the same worker and the same run, on the browser's own file system and on
  * a real folder: first save, unchanged save, save after one edit, place. Prints a table of times, ratios and aims.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,16 +104,26 @@ const FLOORS = `(() => {
         await crypto.subtle.digest('SHA-256', await (await handle.getFile()).arrayBuffer());
       });
     }),
-    async place(root, count) {
+    async place(root, count, blobs) {
       const numbers = Array.from({ length: count }, (_, n) => n);
       const contents = numbers.map(content);
+      const download = async (n) => {
+        const response = await fetch(blobs.url + blobs.hashes[n], { headers: blobs.headers, cache: 'no-store', credentials: 'omit' });
+        const bytes = await response.arrayBuffer();
+        await crypto.subtle.digest('SHA-256', bytes);
+        return bytes;
+      };
       const time = await timed(async () => {
         const staging = await root.getDirectoryHandle('.endue-storage-floor', { create: true });
         const target = await root.getDirectoryHandle('floor', { create: true });
+        const handles = [];
         await together(numbers, 16, async (n) => {
-          const handle = await write(staging, 'new-' + n, contents[n]);
-          await handle.move(target, 'f' + n);
+          handles[n] = await write(staging, 'new-' + n, blobs ? await download(n) : contents[n]);
+          if (blobs) await handles[n].getFile();
+          else await handles[n].move(target, 'f' + n);
         });
+        // Nothing is moved before everything is there.
+        if (blobs) await together(numbers, 16, (n) => handles[n].move(target, 'f' + n));
       });
       await root.removeEntry('.endue-storage-floor', { recursive: true });
       await root.removeEntry('floor', { recursive: true });
@@ -150,17 +161,27 @@ class StorageBench {
   }
 
   /** By turns, so that what else the machine does disturbs both alike. */
-  private async byTurns(
-    rounds: number,
-    ours: (round: number) => Promise<number>,
-    floor: () => Promise<number>,
-  ): Promise<Pick<Row, 'ours' | 'floor'>> {
-    const times = { ours: [] as number[], floor: [] as number[] };
-    for (let round = 0; round < rounds; round += 1) {
-      times.floor.push(await floor());
-      times.ours.push(await ours(round));
+  private async byTurns<Name extends string>(
+    things: Record<Name, () => Promise<number>>,
+  ): Promise<Record<Name, number>> {
+    const names = Object.keys(things) as Name[];
+    const times = new Map(names.map((name) => [name, [] as number[]]));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const name of names) times.get(name)?.push(await things[name]());
     }
-    return { ours: median(times.ours), floor: median(times.floor) };
+    const medians = names.map((name) => [name, median(times.get(name) ?? [])]);
+    return Object.fromEntries(medians) as Record<Name, number>;
+  }
+
+  /** What a program needs to download the placed content by itself. */
+  private blobs(): { url: string; headers: Record<string, string>; hashes: string[] } {
+    return {
+      url: `${this.relay.origin}/api/v1/relay/storages/${this.storage_id}/blobs/`,
+      headers: { Authorization: `Bearer ${this.token}` },
+      hashes: Array.from({ length: PLACED_FILES }, (_, n) =>
+        createHash('sha256').update(content(n)).digest('hex'),
+      ),
+    };
   }
 
   async rows(): Promise<Row[]> {
@@ -182,23 +203,29 @@ class StorageBench {
 
     await settle();
     await this.ours(save);
-    add('unchanged save', 'list', 1.1, await this.byTurns(ROUNDS, () => this.ours(save), list));
+    add('unchanged save', 'list', 1.1, await this.byTurns({ floor: list, ours: () => this.ours(save) }));
     const edited = async () => {
       await this.floor('edit(ROOT)');
       return this.ours(save);
     };
-    add('save after one edit', 'list', null, await this.byTurns(ROUNDS, edited, list));
+    add('save after one edit', 'list', null, await this.byTurns({ floor: list, ours: edited }));
 
-    const placing = await this.byTurns(
-      ROUNDS,
-      async (round) => {
-        const files = Array.from({ length: PLACED_FILES }, (_, n) => [`placed${round}/f${n}`, content(n)]);
-        const revision = await storage.stage(this.storage_id, Object.fromEntries(files));
-        return this.ours({ mode: 'place_path', path: `placed${round}`, revision });
-      },
-      () => this.floor(`place(ROOT, ${PLACED_FILES})`),
-    );
-    add(`place of ${PLACED_FILES} files`, 'write + move', 1.5, placing);
+    let round = 0;
+    const placed = async () => {
+      round += 1;
+      const files = Array.from({ length: PLACED_FILES }, (_, n) => [`placed${round}/f${n}`, content(n)]);
+      const revision = await storage.stage(this.storage_id, Object.fromEntries(files));
+      return this.ours({ mode: 'place_path', path: `placed${round}`, revision });
+    };
+    const blobs = JSON.stringify(this.blobs());
+    const { ours, floor, downloading } = await this.byTurns({
+      floor: () => this.floor(`place(ROOT, ${PLACED_FILES})`),
+      downloading: () => this.floor(`place(ROOT, ${PLACED_FILES}, ${blobs})`),
+      ours: placed,
+    });
+    const what = `place of ${PLACED_FILES} files`;
+    add(what, 'write + move', 1.5, { ours, floor });
+    add(what, 'download + write + move', null, { ours, floor: downloading });
     return rows;
   }
 }

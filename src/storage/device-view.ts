@@ -38,7 +38,8 @@ export class DeviceView {
     return lookAt(parent.handle, name);
   }
 
-  private async lookDirectory(path: string): Promise<Found> {
+  /** The same, remembered: for directories that many paths share. */
+  async lookDirectory(path: string): Promise<Found> {
     const known = this.directories.get(path);
     if (known) return known;
     const found = this.look(path);

@@ -19,12 +19,13 @@ import { removePath } from './modes/remove-path';
 import { savePath } from './modes/save-path';
 import { unsealPath } from './modes/unseal-path';
 import { overlaps } from './paths';
-import type { AttachedStorage, ConnectTransport, Revision } from './ports';
+import type { AttachedStorage, ConnectTransport, Revision, Stillness } from './ports';
 import { Queues } from './queue';
 import { clearStrays, recoverJournal } from './recovery';
 import { dropExpiredSeals, enforceSeals } from './seal-guard';
 import { activeSeals, requireUnsealed } from './seals';
 import { loadRecord, Session, type SessionPorts, type StorageRecord, statePrefix } from './session';
+import { Settled } from './settled';
 import { Transaction } from './transaction';
 
 const MODES: Record<StoragePathMode, Mode> = {
@@ -38,8 +39,10 @@ const MODES: Record<StoragePathMode, Mode> = {
   path_sync: pathSync,
 };
 
-export interface EnginePorts extends SessionPorts {
+export interface EnginePorts extends Omit<SessionPorts, 'settled'> {
   connect: ConnectTransport;
+  /** Null where it can never be proven that nothing moved. */
+  stillness: Stillness | null;
 }
 
 export interface EngineRequest {
@@ -71,7 +74,11 @@ export class StorageEngine {
   /** Storages whose leftovers were looked for since this engine started. */
   private readonly cleared = new Set<string>();
 
-  constructor(private readonly ports: EnginePorts) {}
+  private readonly ports: EnginePorts & SessionPorts;
+
+  constructor(ports: EnginePorts) {
+    this.ports = { ...ports, settled: new Settled(ports.stillness) };
+  }
 
   /** One call of `workspace_storage_path`. Throws `AgentError` only; then the old state is whole. */
   async run(request: EngineRequest): Promise<JsonObject> {
@@ -121,18 +128,20 @@ export class StorageEngine {
 
   /**
    * Runs the work of a file tool in the Storage's queue, on a root that is whole. What `work` did with the transaction is
-   * undone when it throws.
+   * undone when it throws. `reads`: it changes nothing, so what is known to be as it was saved still is.
    */
   async perform<T>(
     storageId: string,
     signal: AbortSignal,
     work: (session: Session, transaction: Transaction) => Promise<T>,
+    reads?: 'reads',
   ): Promise<T> {
     try {
       return await this.queues.run(storageId, async () => {
         stopIfAborted(signal);
         const session = await this.open(storageId, signal);
         const transaction = new Transaction(session);
+        if (!reads) session.unsettle();
         try {
           return await work(session, transaction);
         } catch (thrown) {
@@ -208,9 +217,12 @@ export class StorageEngine {
 
   private async runMode(session: Session, input: StoragePathInput, job: Job): Promise<JsonObject> {
     const transaction = new Transaction(session);
+    // The other modes change the index, or what of it counts, in ways of their own.
+    if (input.mode !== 'save_path') session.unsettle();
     try {
       return await MODES[input.mode](session, transaction, input, job);
     } catch (thrown) {
+      session.unsettle();
       // When the undoing fails too, the journal stays: the next job or start does it.
       await transaction.undo().catch(() => undefined);
       await this.noteBrokenLink(session, input, thrown);
@@ -267,6 +279,7 @@ export class StorageEngine {
     const keys = await this.ports.state.keys(statePrefix(storageId));
     if (keys.length > 0) await this.ports.state.batch(keys.map((key) => ({ key, delete: true })));
     this.cleared.delete(storageId);
+    this.ports.settled.forget(storageId);
     await this.ports.storages.noteForgotten(storageId);
   }
 }

@@ -1,7 +1,6 @@
 /** What the device has under a path of a scope, with every content's hash: the left side of a commit. */
-import pLimit from 'p-limit';
 import { DeviceView } from './device-view';
-import { hashStable, READS_IN_FLIGHT } from './hash-file';
+import { hashStable } from './hash-file';
 import type { IndexFile } from './index-entries';
 import type { Job } from './job';
 import type { LocalState } from './local-changes';
@@ -43,7 +42,7 @@ export async function gather(session: Session, scope: Scope, path: string, job: 
   if (found.kind === 'file') {
     const file = await found.handle.getFile();
     const scanned = { handle: found.handle, file, size: file.size, mtime: file.lastModified };
-    await hashAll(session, scope, new Map([[path, scanned]]), gathered, job);
+    await take(session, scope, gathered, path, scanned, job);
     return gathered;
   }
   const seen = await scan(found.handle, {
@@ -51,8 +50,9 @@ export async function gather(session: Session, scope: Scope, path: string, job: 
     links: scope.links,
     signal: job.signal,
     found: job.meter.files,
+    // Listing leaves the disk idle, and reading the lister: both at once.
+    each: (at, file) => take(session, scope, gathered, at, file, job),
   });
-  await hashAll(session, scope, seen.files, gathered, job);
   await requireSameRoot(session);
   return {
     ...gathered,
@@ -63,22 +63,19 @@ export async function gather(session: Session, scope: Scope, path: string, job: 
   };
 }
 
-async function hashAll(
+/** Notes one file as it is, and reads it unless it is surely unchanged. */
+async function take(
   session: Session,
   scope: Scope,
-  files: ReadonlyMap<string, ScannedFile>,
   gathered: Gathered,
+  path: string,
+  file: ScannedFile,
   job: Job,
 ): Promise<void> {
-  const limit = pLimit(READS_IN_FLIGHT);
-  await Promise.all(
-    [...files].map(async ([path, file]) => {
-      gathered.handles.set(path, file.handle);
-      const agreed = scope.index.get(path);
-      if (agreed?.type === 'file' && isSurelyUnchanged(agreed, file)) gathered.files.set(path, agreed);
-      else await limit(() => hashInto(session, gathered, path, file.handle, job, file.file));
-    }),
-  );
+  gathered.handles.set(path, file.handle);
+  const agreed = scope.index.get(path);
+  if (agreed?.type === 'file' && isSurelyUnchanged(agreed, file)) gathered.files.set(path, agreed);
+  else await hashInto(session, gathered, path, file.handle, job, file.file);
 }
 
 /** Reads one file (again) and notes what it is now. */
@@ -92,7 +89,8 @@ export async function hashInto(
 ): Promise<void> {
   const checked_at = session.now();
   gathered.files.delete(path);
-  const hashed = await hashStable(handle, job.signal, job.meter.addBytes, known);
+  const writers = session.storage.kind === 'browser' ? 'nobody' : 'others';
+  const hashed = await hashStable(handle, job.signal, job.meter.addBytes, known, writers);
   if (hashed.state === 'unstable') gathered.unstable.push(path);
   else if (hashed.state === 'gone') gathered.complete = false;
   else {

@@ -23,19 +23,27 @@ export type HashedFile =
   | { state: 'unstable' }
   | { state: 'gone' };
 
+/**
+ * Who may be writing a file while it is read. `others`: other programs, into the very bytes that are read, so it is looked at
+ * again afterwards. `nobody`: a root that only this extension writes, in whose queue the reader is; and there a
+ * file is only ever replaced as a whole, so an open one keeps its bytes.
+ */
+export type Writers = 'others' | 'nobody';
+
 /** `read` is told the bytes as they are read; `known` is a snapshot at hand. Throws what the API throws besides a changing or vanished file. */
 export async function hashStable(
   handle: FileHandle,
   signal: AbortSignal,
   read?: (bytes: number) => void,
   known?: FileSnapshot,
+  writers: Writers = 'others',
 ): Promise<HashedFile> {
   for (let tries = 0; tries < TRIES; tries++) {
     stopIfAborted(signal);
     try {
       const before = tries === 0 && known ? known : await handle.getFile();
       const sha256 = await hashSnapshot(before, signal, read);
-      const after = await handle.getFile();
+      const after = writers === 'others' ? await handle.getFile() : before;
       if (sha256 !== null && after.size === before.size && after.lastModified === before.lastModified) {
         return { state: 'stable', sha256, size: before.size, mtime: before.lastModified };
       }

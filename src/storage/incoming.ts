@@ -21,6 +21,7 @@ import { activeSeals, requireUnsealed, sealAgainst } from './seals';
 import type { Session } from './session';
 import { stage } from './stage';
 import type { Transaction } from './transaction';
+import type { Written } from './write-file';
 
 export interface Brought {
   /** Device paths whose incoming state gave way to an unsaved one. */
@@ -45,19 +46,22 @@ export async function bringIn(
   blocked: 'refuse' | 'defer',
 ): Promise<Brought> {
   if (states.size === 0) return { kept: [], deferred: [] };
+  session.unsettle();
   const incoming = new Incoming(session, scope, job, blocked);
   await incoming.decideAll(states);
   await incoming.checkNames();
   const plan = await incoming.plan(transaction);
+  const staged = new Map<string, FileHandle>();
   if (plan.placed.length > 0) {
     job.meter.expectBytes(plan.placed.reduce((sum, file) => sum + file.size, 0));
     const checkedAt = session.now();
     const folder = await transaction.tempFolder();
-    const times = await stage(plan.placed, folder, transport, job.signal, job.meter.addBytes);
-    incoming.noteTimes(plan, times, checkedAt);
+    const written = await stage(plan.placed, folder, transport, job.signal, job.meter.addBytes);
+    for (const [temp, { handle }] of written) staged.set(temp, handle);
+    incoming.noteTimes(plan, written, checkedAt);
   }
   stopIfAborted(job.signal);
-  await transaction.publish(plan, job.signal);
+  await transaction.publish(plan, job.signal, staged);
   applyEntries(scope, incoming.entries);
   return { kept: incoming.kept, deferred: incoming.deferred };
 }
@@ -300,11 +304,11 @@ class Incoming {
     return entry?.type === 'directory';
   }
 
-  noteTimes(plan: Plan, modified: ReadonlyMap<string, number>, checked_at: number): void {
+  noteTimes(plan: Plan, written: ReadonlyMap<string, Written>, checked_at: number): void {
     const byPath = new Map(plan.placed.map((placed) => [placed.path, placed.temp]));
     for (const [path, entry] of this.entries) {
       const temp = byPath.get(devicePath(this.scope, path));
-      const mtime = temp === undefined ? undefined : modified.get(temp);
+      const mtime = temp === undefined ? undefined : written.get(temp)?.mtime;
       if (entry?.type === 'file' && mtime !== undefined)
         this.entries.set(path, { ...entry, mtime, checked_at });
     }

@@ -25,8 +25,8 @@ export function indexedState(factory: IDBFactory, name: string): StateStore {
       const store = (await database()).transaction(STORE, 'readonly').objectStore(STORE);
       return requested(store.get(key));
     },
-    async batch(changes) {
-      await write(await database(), changes);
+    async batch(changes, soon) {
+      await write(await database(), changes, soon ? 'relaxed' : 'strict');
     },
     async keys(prefix) {
       const store = (await database()).transaction(STORE, 'readonly').objectStore(STORE);
@@ -52,9 +52,13 @@ function open(factory: IDBFactory, name: string, closed: () => void): Promise<ID
   });
 }
 
-function write(database: IDBDatabase, changes: readonly StateChange[]): Promise<void> {
+function write(
+  database: IDBDatabase,
+  changes: readonly StateChange[],
+  durability: IDBTransactionDurability,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const transaction = database.transaction(STORE, 'readwrite', { durability: 'strict' });
+    const transaction = database.transaction(STORE, 'readwrite', { durability });
     const store = transaction.objectStore(STORE);
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(failure(transaction.error));

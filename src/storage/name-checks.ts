@@ -5,14 +5,18 @@
 import pLimit from 'p-limit';
 import type { DeviceView } from './device-view';
 import { isNameRefused, isNotFound, isOtherKind } from './foreign-errors';
-import { foldName, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
+import { foldName, isUnrepresentable, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
 import type { RootKind } from './ports';
 
 const LOOKS_IN_FLIGHT = 32;
 
+/** Nothing in such a name but its extension could be refused, beside what the rules of `paths` know. */
+const PLAIN_NAME = /^[a-z0-9_][a-z0-9_-]*(\.[a-z0-9_-]+)*$/i;
+
 /**
  * Those of `paths` (device paths of files and directories to come) that this root cannot hold. Beside the rules, the
- * API itself is asked: looking for a name it would refuse to make is refused too.
+ * API itself is asked: looking for a name it would refuse to make is refused too. Of plain names that differ in more than their
+ * extension one is asked for all of them, and none where the browser's own file system holds every name.
  */
 export async function unrepresentable(
   paths: readonly string[],
@@ -20,13 +24,32 @@ export async function unrepresentable(
   view: DeviceView,
 ): Promise<string[]> {
   const byRule = new Set(paths.filter((path) => isUnrepresentablePath(path, kind)));
-  const names = new Map<string, boolean>();
-  for (const path of paths) for (const name of segments(path)) names.set(name, false);
+  const asked = new Map<string, { name: string; refused: boolean }>();
+  for (const path of paths) {
+    for (const name of segments(path)) {
+      const kindOfName = sameAnswer(name);
+      // What a rule refuses is refused for reasons of its own: it speaks for no other.
+      if (isUnrepresentable(name, kind) || (kind === 'browser' && kindOfName !== name)) continue;
+      if (!asked.has(kindOfName)) asked.set(kindOfName, { name, refused: false });
+    }
+  }
   const limit = pLimit(LOOKS_IN_FLIGHT);
   await Promise.all(
-    [...names.keys()].map((name) => limit(async () => names.set(name, await isRefused(view, name)))),
+    [...asked.values()].map((each) =>
+      limit(async () => {
+        each.refused = await isRefused(view, each.name);
+      }),
+    ),
   );
-  return paths.filter((path) => byRule.has(path) || segments(path).some((name) => names.get(name)));
+  const refused = (name: string) => asked.get(sameAnswer(name))?.refused === true;
+  return paths.filter((path) => byRule.has(path) || segments(path).some(refused));
+}
+
+/** What names to which the API gives the same answer have in common: no name can be equal to that of plain ones. */
+function sameAnswer(name: string): string {
+  if (!PLAIN_NAME.test(name)) return name;
+  const dot = name.lastIndexOf('.');
+  return `/${dot < 0 ? '' : name.slice(dot).toLowerCase()}`;
 }
 
 async function isRefused(view: DeviceView, name: string): Promise<boolean> {

@@ -154,8 +154,8 @@ export type StateChange = { key: string; value: unknown } | { key: string; delet
 export interface StateStore {
   /** Undefined when there is nothing. */
   get(key: string): Promise<unknown>;
-  /** All or nothing, on disk when it resolves. */
-  batch(changes: readonly StateChange[]): Promise<void>;
+  /** All or nothing, on disk when it resolves; with `soon` it may be lost when the machine fails a moment later. */
+  batch(changes: readonly StateChange[], soon?: 'soon'): Promise<void>;
   /** All keys that start with `prefix`. */
   keys(prefix: string): Promise<string[]>;
 }
@@ -171,6 +171,21 @@ export interface Clock {
 
 /** In [0, 1), as `Math.random`. */
 export type Random = () => number;
+
+// --- Proof that nothing moved ---------------------------------------------------------------------------
+
+/** A moment in the life of one root. */
+export interface StillnessMark {
+  readonly watch: object;
+  readonly changes: number;
+}
+
+export interface Stillness {
+  /** This moment; null where it can never be proven that nothing moved. */
+  mark(storage: AttachedStorage): Promise<StillnessMark | null>;
+  /** True only when it is proven that nothing under the root changed since. */
+  stillSince(storage: AttachedStorage, mark: StillnessMark): Promise<boolean>;
+}
 
 // --- Attached Storages ----------------------------------------------------------------------------------
 

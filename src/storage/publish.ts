@@ -10,7 +10,7 @@ import { errorName, isNameRefused, isNotFound, stopIfAborted } from './foreign-e
 import { hashStable } from './hash-file';
 import type { Displaced, Plan } from './journal';
 import { nameOf, parentOf, quote, refusal } from './paths';
-import type { DirectoryHandle } from './ports';
+import type { DirectoryHandle, FileHandle, RootKind } from './ports';
 
 const MOVES_IN_FLIGHT = 16;
 
@@ -21,11 +21,18 @@ export class ChangedAfterAll extends AgentError {
   }
 }
 
+export interface Place {
+  root: DirectoryHandle;
+  kind: RootKind;
+  temp: DirectoryHandle;
+  /** The files in the temp folder by name, as far as they are at hand. */
+  staged: ReadonlyMap<string, FileHandle>;
+}
+
 /** Throws `ChangedAfterAll` when the device is not as planned; whatever it throws, the plan is to be undone. */
 export async function publish(
   plan: Plan,
-  root: DirectoryHandle,
-  temp: DirectoryHandle,
+  { root, kind, temp, staged }: Place,
   signal: AbortSignal,
 ): Promise<void> {
   const directories = new DeviceView(root, false);
@@ -46,14 +53,19 @@ export async function publish(
   for (const path of plan.emptied) await removeIfEmpty(root, path);
   for (const path of plan.made) await makeDirectory(root, path);
   const fresh = new DeviceView(root, false);
+  const made = new Set(plan.made);
   await together(plan.placed, async (placed) => {
     stopIfAborted(signal);
     const parent = parentOf(placed.path);
-    const folder = await fresh.look(parent);
+    const folder = await fresh.lookDirectory(parent);
     if (folder.kind !== 'directory') throw new ChangedAfterAll([placed.path]);
-    await requireFree(folder.handle, nameOf(placed.path), placed.path);
-    const staged = await temp.getFileHandle(placed.temp);
-    await naming(placed.path, staged.move(folder.handle, nameOf(placed.path)));
+    const name = nameOf(placed.path);
+    // A directory that was made here, where nobody else writes, is looked into once: it holds what is put there.
+    if (kind === 'browser' && made.has(parent)) {
+      if ((await fresh.namesIn(parent)).has(name)) throw new ChangedAfterAll([placed.path]);
+    } else await requireFree(folder.handle, name, placed.path);
+    const file = staged.get(placed.temp) ?? (await temp.getFileHandle(placed.temp));
+    await naming(placed.path, file.move(folder.handle, name));
   });
 }
 

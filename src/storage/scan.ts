@@ -35,6 +35,8 @@ export interface ScanOptions {
   links: readonly string[];
   signal: AbortSignal;
   found?: (files: number) => void;
+  /** Called with each file once its size and time are known, while others are still being listed. */
+  each?: (path: string, file: ScannedFile) => Promise<void>;
 }
 
 interface Level {
@@ -124,12 +126,16 @@ function isTellable(path: string): boolean {
 
 async function statFile(path: string, handle: FileHandle, result: Scan, options: ScanOptions): Promise<void> {
   stopIfAborted(options.signal);
+  let scanned: ScannedFile;
   try {
     const file = await handle.getFile();
-    result.files.set(path, { handle, file, size: file.size, mtime: file.lastModified });
-    options.found?.(result.files.size);
+    scanned = { handle, file, size: file.size, mtime: file.lastModified };
   } catch (thrown) {
     if (!isNotFound(thrown) && !isUnreadable(thrown)) throw thrown;
     result.complete = false;
+    return;
   }
+  result.files.set(path, scanned);
+  options.found?.(result.files.size);
+  await options.each?.(path, scanned);
 }

@@ -16,6 +16,7 @@ import type {
   StorageDirectory,
 } from './ports';
 import type { Seal } from './seals';
+import type { Settled } from './settled';
 
 export interface LinkRecord {
   link_id: string;
@@ -55,6 +56,7 @@ export interface SessionPorts {
   state: StateStore;
   clock: Clock;
   random: Random;
+  settled: Settled;
 }
 
 export class Session {
@@ -78,6 +80,11 @@ export class Session {
 
   now(): number {
     return this.ports.clock.now();
+  }
+
+  /** Index or files are about to be other than the last save left them. */
+  unsettle(): void {
+    this.ports.settled.forget(this.storage.storage_id);
   }
 
   /** A new id for temp folders and the like. */

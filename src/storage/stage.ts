@@ -5,7 +5,7 @@
 import pLimit from 'p-limit';
 import { AgentError } from '../protocol/errors';
 import type { DirectoryHandle, Transport } from './ports';
-import { type Expected, writeVerified } from './write-file';
+import { type Expected, type Written, writeVerified } from './write-file';
 
 const WRITES_IN_FLIGHT = 16;
 /** storage-transport.md: a short or wrong body is downloaded again once. */
@@ -16,16 +16,16 @@ export interface Wanted extends Expected {
   temp: string;
 }
 
-/** Resolves with each file's modification time (epoch ms) by its name in the temp folder. */
+/** Resolves with the files by their names in the temp folder. */
 export async function stage(
   wanted: readonly Wanted[],
   folder: DirectoryHandle,
   transport: Pick<Transport, 'download'>,
   signal: AbortSignal,
   received: (bytes: number) => void,
-): Promise<Map<string, number>> {
+): Promise<Map<string, Written>> {
   const limit = pLimit(WRITES_IN_FLIGHT);
-  const times = new Map<string, number>();
+  const staged = new Map<string, Written>();
   const stop = new AbortController();
   let failure: { thrown: unknown } | null = null;
   const both = AbortSignal.any([signal, stop.signal]);
@@ -33,7 +33,7 @@ export async function stage(
     limit(async () => {
       if (stop.signal.aborted) return;
       try {
-        times.set(file.temp, await download(file, folder, transport, both, received));
+        staged.set(file.temp, await download(file, folder, transport, both, received));
       } catch (thrown) {
         failure ??= { thrown };
         stop.abort();
@@ -43,7 +43,7 @@ export async function stage(
   // Nobody may still be writing into the temp folder when the undoing starts.
   await Promise.all(work);
   rethrow(failure);
-  return times;
+  return staged;
 }
 
 function rethrow(failure: { thrown: unknown } | null): void {
@@ -56,11 +56,11 @@ async function download(
   transport: Pick<Transport, 'download'>,
   signal: AbortSignal,
   received: (bytes: number) => void,
-): Promise<number> {
+): Promise<Written> {
   for (let tries = 0; tries < DOWNLOADS; tries++) {
     const source = file.size === 0 ? nothing() : await transport.download(file.sha256, 0, signal);
-    const mtime = await writeVerified(folder, file.temp, file, source, signal, received);
-    if (mtime !== null) return mtime;
+    const written = await writeVerified(folder, file.temp, file, source, signal, received);
+    if (written !== null) return written;
   }
   throw new AgentError('storage_hash_mismatch');
 }

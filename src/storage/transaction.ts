@@ -5,7 +5,7 @@
  */
 import { isNotFound } from './foreign-errors';
 import { isEmptyPlan, type Journal, newJournal, type Plan, tempFolder } from './journal';
-import type { DirectoryHandle, StateChange } from './ports';
+import type { DirectoryHandle, FileHandle, StateChange } from './ports';
 import { ChangedAfterAll, publish } from './publish';
 import type { Seal } from './seals';
 import { loadRecord, type Session } from './session';
@@ -33,15 +33,20 @@ export class Transaction {
     return this.temp;
   }
 
-  /** Writes the plan into the journal, then carries it out. Staged files are in the temp folder already. */
-  async publish(plan: Plan, signal: AbortSignal): Promise<void> {
+  /** Writes the plan into the journal, then carries it out. Staged files are in the temp folder already; `staged`: handles at hand. */
+  async publish(
+    plan: Plan,
+    signal: AbortSignal,
+    staged: ReadonlyMap<string, FileHandle> = new Map(),
+  ): Promise<void> {
     if (isEmptyPlan(plan)) return;
     const temp = await this.tempFolder();
     const journal = await this.open();
     journal.plans.push(plan);
     await this.write(this.session.writeJournal(journal));
     try {
-      await publish(plan, this.session.root, temp, signal);
+      const { root, kind } = this.session.storage;
+      await publish(plan, { root, kind, temp, staged }, signal);
     } catch (thrown) {
       if (thrown instanceof ChangedAfterAll) this.distrusted.push(...thrown.paths);
       throw thrown;
@@ -86,6 +91,12 @@ export class Transaction {
     await clear(this.session, finished).catch(() => undefined);
   }
 
+  /** Writes what is no loss when the machine fails a moment later: a job that changed nothing ends with it. */
+  async remark(changes: readonly StateChange[]): Promise<void> {
+    if (this.journal !== null) return this.finish(changes);
+    await this.session.ports.state.batch(changes, 'soon');
+  }
+
   /** Brings back what was. When even that fails the journal stays, and the next job or start does it. */
   async undo(): Promise<void> {
     if (this.journal === null) {
@@ -99,6 +110,7 @@ export class Transaction {
   private async open(change?: () => void): Promise<Journal> {
     if (this.journal !== null && !change) return this.journal;
     const journal = this.journal ?? newJournal(this.session.newId());
+    this.session.unsettle();
     if (change) {
       journal.seals_before ??= structuredClone(this.session.record.seals);
       change();
@@ -119,6 +131,7 @@ export async function undoJournal(
   journal: Journal,
   distrusted: readonly string[] = [],
 ): Promise<void> {
+  session.unsettle();
   await undoPlans(journal, session.root, session.now());
   // Not the session's own record: the job may have changed it on its way to a batch that never came.
   const record = await loadRecord(session.ports.state, session.storage.storage_id);

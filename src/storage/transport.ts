@@ -2,6 +2,7 @@
  * The storage service as the engine sees it (`Transport` of ports.ts): the one module that knows the routes of
  * storage-transport.md. Another platform's transport would replace it. `fetch`, clock and chance are passed in.
  */
+import pLimit from 'p-limit';
 import { AgentError } from '../protocol/errors';
 import {
   readChangesPage,
@@ -35,6 +36,8 @@ export const LARGEST_PART_BYTES = 8 * MIB;
 export const LARGEST_PUT_BYTES = LARGEST_PART_BYTES;
 /** storage-transport.md, `blobs/missing`. */
 const MISSING_BATCH = 1000;
+/** Portions asked for at a time. [ours] */
+const MISSING_IN_FLIGHT = 4;
 /** Entries asked for at a time: enough to be quick, small enough to hold (the contract allows 10 000). [ours] */
 const PAGE_LIMIT = 5000;
 /** Times a server may tell another `Upload-Offset` than expected during one upload. [ours] */
@@ -138,33 +141,42 @@ class HttpTransport implements Transport {
 
   async missing(sha256: readonly string[], signal: AbortSignal): Promise<string[]> {
     const asked = [...new Set(sha256)];
-    const lacking: string[] = [];
-    for (let at = 0; at < asked.length; at += MISSING_BATCH) {
-      const portion = asked.slice(at, at + MISSING_BATCH);
-      const body = jsonBody([JSON.stringify({ sha256: portion })]);
-      const answer = await this.#call(
-        'POST',
-        '/blobs/missing',
-        signal,
-        async (exchange) => {
-          if (exchange.status !== 200) throw await this.#refusal(exchange);
-          return readMissing(readObject(await exchange.text()));
-        },
-        { body },
-      );
-      const known = new Set(portion);
-      const named = new Set(answer);
-      for (const hash of named) {
-        if (!known.has(hash)) {
-          throw new AgentError(
-            'storage_transport_failed',
-            'The storage service names content it was not asked for.',
-          );
-        }
+    const portions: string[][] = [];
+    for (let at = 0; at < asked.length; at += MISSING_BATCH)
+      portions.push(asked.slice(at, at + MISSING_BATCH));
+    const limit = pLimit(MISSING_IN_FLIGHT);
+    // Nobody may still be asking when the job is over.
+    const answers = await Promise.allSettled(
+      portions.map((portion) => limit(() => this.#missingOf(portion, signal))),
+    );
+    return answers.flatMap((answer) => {
+      if (answer.status === 'rejected') throw answer.reason;
+      return answer.value;
+    });
+  }
+
+  async #missingOf(portion: string[], signal: AbortSignal): Promise<string[]> {
+    const answer = await this.#call(
+      'POST',
+      '/blobs/missing',
+      signal,
+      async (exchange) => {
+        if (exchange.status !== 200) throw await this.#refusal(exchange);
+        return readMissing(readObject(await exchange.text()));
+      },
+      { body: jsonBody([JSON.stringify({ sha256: portion })]) },
+    );
+    const known = new Set(portion);
+    const named = new Set(answer);
+    for (const hash of named) {
+      if (!known.has(hash)) {
+        throw new AgentError(
+          'storage_transport_failed',
+          'The storage service names content it was not asked for.',
+        );
       }
-      lacking.push(...named);
     }
-    return lacking;
+    return [...named];
   }
 
   async upload(sha256: string, content: Content, signal: AbortSignal, sent: Sent = () => {}): Promise<void> {

@@ -2,7 +2,7 @@
 import { createSHA256 } from 'hash-wasm';
 import { cancellation, stopIfAborted } from './foreign-errors';
 import { WHOLE_READ_BYTES } from './hash-file';
-import type { DirectoryHandle, FileSnapshot, FileWriter } from './ports';
+import type { DirectoryHandle, FileHandle, FileSnapshot, FileWriter } from './ports';
 import { hex } from './tree-hash';
 
 export interface Expected {
@@ -10,11 +10,17 @@ export interface Expected {
   sha256: string;
 }
 
+export interface Written {
+  handle: FileHandle;
+  /** Epoch ms. */
+  mtime: number;
+}
+
 /** One call over the process boundary for that many bytes, whatever pieces the stream comes in. */
 const WRITE_BYTES = 1024 * 1024;
 
 /**
- * `source` is opened here and always closed. Resolves with the written file's modification time (epoch ms), or null
+ * `source` is opened here and always closed. Resolves with the written file and its modification time (epoch ms), or null
  * when it did not have the expected size and hash: the file's content is then as it was before, or empty.
  */
 export async function writeVerified(
@@ -24,7 +30,7 @@ export async function writeVerified(
   source: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   written?: (bytes: number) => void,
-): Promise<number | null> {
+): Promise<Written | null> {
   const reader = source.getReader();
   let writer: FileWriter | null = null;
   try {
@@ -36,7 +42,7 @@ export async function writeVerified(
       writer = null;
       const file = await handle.getFile();
       // A full disk may write short without a word (chrome-facts.md).
-      if (file.size === expected.size) return file.lastModified;
+      if (file.size === expected.size) return { handle, mtime: file.lastModified };
     }
     return null;
   } finally {

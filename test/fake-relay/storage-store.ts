@@ -158,6 +158,8 @@ export class StorageStore {
   readonly #directory: string;
   readonly storages = new Map<string, StoredStorage>();
   readonly links = new Map<string, StoredLink>();
+  /** Of the blobs that were seen: none is ever taken away. */
+  readonly #sizes = new Map<string, number>();
 
   private constructor(directory: string) {
     this.#directory = directory;
@@ -209,7 +211,11 @@ export class StorageStore {
 
   /** Size of a blob in bytes, null when it is not there. */
   async blobSize(sha256: string): Promise<number | null> {
-    return sizeOf(this.blobPath(sha256));
+    const known = this.#sizes.get(sha256);
+    if (known !== undefined) return known;
+    const size = await sizeOf(this.blobPath(sha256));
+    if (size !== null) this.#sizes.set(sha256, size);
+    return size;
   }
 
   async blobs(): Promise<string[]> {

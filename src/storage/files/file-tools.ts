@@ -38,19 +38,22 @@ export function fileTools(
   }
 
   const tool =
-    <Input>(work: FileWork<Input>): RunTool =>
+    <Input>(work: FileWork<Input>, reads?: 'reads'): RunTool =>
     async (input: JsonObject, { signal }: RunningJob) => {
       const storage_id = await storageOf(input.storage_id);
-      return engine.perform(storage_id, signal, (session, transaction) =>
-        work(input as Input, { session, transaction, signal }),
+      return engine.perform(
+        storage_id,
+        signal,
+        (session, transaction) => work(input as Input, { session, transaction, signal }),
+        reads,
       );
     };
 
   return {
-    file_list: tool(listFiles),
-    file_stat: tool(statFile),
-    file_read_text: tool(readText),
-    file_read_image: tool(readImage),
+    file_list: tool(listFiles, 'reads'),
+    file_stat: tool(statFile, 'reads'),
+    file_read_text: tool(readText, 'reads'),
+    file_read_image: tool(readImage, 'reads'),
     file_write: tool(writeText),
     file_move: tool(moveEntry),
     file_remove: tool(removeEntry),

@@ -6,7 +6,7 @@ import { entriesWithin } from '../index-entries';
 import type { LocalChanges } from '../local-changes';
 import { Merging } from '../merge-step';
 import { ancestors, isInternalName, quote, relativeTo } from '../paths';
-import type { CommitBody } from '../ports';
+import type { CommitBody, StillnessMark } from '../ports';
 import { applyEntries, type Scope, storageScope } from '../scope';
 import { parseSealUntil, type Seal } from '../seals';
 import type { Session } from '../session';
@@ -22,6 +22,7 @@ export const savePath: Mode = async (session, transaction, input, job) => {
   const transport = job.connect({ storage_id: session.storage.storage_id }, need(input, 'token'));
   const scope = await storageScope(session);
   await requireNotSuddenlyEmpty(session, scope, path);
+  const formerBase = scope.base;
 
   const merging = new Merging(session, transaction, transport, scope, job);
   await merging.merge();
@@ -33,13 +34,16 @@ export const savePath: Mode = async (session, transaction, input, job) => {
 
   let uploadedBytes = 0;
   let saved: Gathered | null = null;
+  let mark: StillnessMark | null = null;
   let entries: Parameters<typeof applyEntries>[1] = new Map();
   const reply = await commitWithMerges(
     transport,
     job,
     async () => {
       await requireNotSuddenlyEmpty(session, scope, path);
-      const gathered = await gather(session, scope, path, job);
+      const recalled = await session.ports.settled.recall(session.storage, scope, path);
+      mark = recalled ? null : await session.ports.settled.mark(session.storage);
+      const gathered = recalled ?? (await gather(session, scope, path, job));
       const uploaded = await uploadChanges(session, transport, scope.index, path, gathered, job);
       uploadedBytes += uploaded.uploadedBytes;
       saved = gathered;
@@ -67,7 +71,11 @@ export const savePath: Mode = async (session, transaction, input, job) => {
   if (sealing) session.record.seals = sealed ? [...others, { ...seal, hash, entries: inner }] : others;
   session.record.saved_at = session.now();
   const unneeded = [replaced?.vault, sealed ? null : seal.vault].filter((vault) => typeof vault === 'string');
-  await transaction.finish(scope.write(), sealing ? unneeded : []);
+  // Then only the time of the save is new.
+  const idle = reply === null && !scope.indexChanged && scope.base === formerBase && !sealing;
+  if (idle) await transaction.remark(scope.write());
+  else await transaction.finish(scope.write(), sealing ? unneeded : []);
+  if (saved !== null && mark !== null) session.ports.settled.note(session.storage, path, saved, mark);
 
   const files = content.filter((entry) => entry.type === 'file');
   return {

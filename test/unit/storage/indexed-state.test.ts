@@ -44,3 +44,22 @@ test('what one engine wrote, the next one reads', async () => {
   await indexedState(indexedDB, 'shared').batch([{ key: 'a', value: 1 }]);
   expect(await indexedState(indexedDB, 'shared').get('a')).toBe(1);
 });
+
+test('a batch is on disk when it resolves, unless it may come soon', async () => {
+  const state = fresh();
+  const asked: unknown[] = [];
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (names, mode, options) {
+    // The stand-in opens its databases by this, too.
+    if (options) asked.push(options.durability);
+    return transaction.call(this, names, mode, options);
+  };
+  try {
+    await state.batch([{ key: 'a', value: 1 }]);
+    await state.batch([{ key: 'a', value: 2 }], 'soon');
+  } finally {
+    IDBDatabase.prototype.transaction = transaction;
+  }
+  expect(asked).toEqual(['strict', 'relaxed']);
+  expect(await state.get('a')).toBe(2);
+});

@@ -1,6 +1,7 @@
 /** storage.md, "Nothing is lost, nothing is half": the sentences that the kill and fault matrices do not name. */
 import { describe, expect, test } from 'vitest';
 import { AgentError } from '../../../src/protocol/errors';
+import type { RootKind } from '../../../src/storage/ports';
 import { sha256Of } from './sha256';
 import { codeOf, World } from './world';
 
@@ -158,6 +159,65 @@ describe('a file that changes while it is read', () => {
     };
     expect(await device.save()).toMatchObject({ unstable: ['a'] });
     expect(server.tree('s1')).toEqual({ a: '1', b: '2' });
+  });
+});
+
+describe('a file whose content the service has already, changed while it is read', () => {
+  async function changedOnce(kind: RootKind): Promise<World> {
+    const world = new World(kind);
+    const { device, server } = world;
+    await server.write('s2', { known: 'old' });
+    device.disk.write('always', '1');
+    device.disk.write('f', 'old');
+    world.pass();
+    let once = true;
+    device.disk.onRead = (path) => {
+      if (path === 'f' && once) device.disk.write('f', 'new');
+      if (path === 'f') once = false;
+    };
+    await device.save();
+    device.disk.onRead = null;
+    return world;
+  }
+
+  test('in a folder is read again: others write into the very bytes that are read', async () => {
+    const { device, server } = await changedOnce('folder');
+    expect(server.tree('s1').f).toBe('new');
+    await device.save();
+    expect(server.tree('s1').f).toBe('new');
+  });
+
+  test('in a browser-internal root is saved as it was read, whole, and the edit by the next save', async () => {
+    const { device, server } = await changedOnce('browser');
+    expect(server.tree('s1').f).toBe('old');
+    await device.save();
+    expect(server.tree('s1').f).toBe('new');
+  });
+});
+
+describe('a file that appears where one is about to be placed', () => {
+  test.each(['folder', 'browser'] as const)('is not overwritten (%s)', async (kind) => {
+    const { device, server } = new World(kind);
+    device.disk.write('there/always', '1');
+    await device.save();
+    await server.write('s1', { 'there/new': 'remote' });
+    device.fate.trouble = ({ name, path }) => {
+      if (name === 'close' && path.includes('/new-')) device.disk.write('there/new', 'mine');
+    };
+    expect(await codeOf(device.sync())).toBe('storage_state_conflict');
+    expect(device.disk.tree()).toEqual({ 'there/always': '1', 'there/new': 'mine' });
+  });
+
+  test('is not overwritten in a folder, though the directory was made a moment ago', async () => {
+    const { device, server } = new World('folder');
+    device.disk.write('always', '1');
+    await device.save();
+    await server.write('s1', { 'made/one': 'remote', 'made/two': 'remote' });
+    device.fate.trouble = ({ name, path }) => {
+      if (name === 'getFileHandle' && path === 'made/two') device.disk.write('made/two', 'mine');
+    };
+    expect(await codeOf(device.sync())).toBe('storage_state_conflict');
+    expect(device.disk.tree()).toEqual({ always: '1', 'made/two': 'mine' });
   });
 });
 

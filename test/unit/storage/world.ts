@@ -4,7 +4,13 @@ import type { Progress } from '../../../src/protocol/frames';
 import type { JsonObject } from '../../../src/protocol/json';
 import { StorageEngine } from '../../../src/storage/engine';
 import type { StoragePathInput } from '../../../src/storage/modes/mode';
-import type { ConnectTransport, RootKind, StateChange, StateStore } from '../../../src/storage/ports';
+import type {
+  ConnectTransport,
+  RootKind,
+  StateChange,
+  StateStore,
+  Stillness,
+} from '../../../src/storage/ports';
 import type { StorageRecord } from '../../../src/storage/session';
 import { FakeDisk } from './fake-handles';
 import { Fate } from './fate';
@@ -21,6 +27,8 @@ export class Device {
   engine: StorageEngine;
   /** Of the next requests. */
   signal = new AbortController().signal;
+  /** What can be proven of the disks; from the next `boot` on. */
+  stillness: Stillness | null = null;
   /** Instead of the server in memory. */
   connect: ConnectTransport | null = null;
   private requests = 0;
@@ -62,6 +70,7 @@ export class Device {
         return this.seed / 2147483647;
       },
       state: new MemoryState(this.data, fate),
+      stillness: this.stillness,
       connect: (base, token) => this.connect?.(base, token) ?? this.world.server.connect(base, token, fate),
       storages: {
         open: async (id) => {
@@ -168,9 +177,9 @@ class MemoryState implements StateStore {
     return this.fate.operate('state: get', key, () => structuredClone(this.data.get(key)));
   }
 
-  batch(changes: readonly StateChange[]): Promise<void> {
+  batch(changes: readonly StateChange[], soon?: 'soon'): Promise<void> {
     const names = changes.map(({ key }) => key).join(', ');
-    return this.fate.operate('state: batch', names, () => {
+    return this.fate.operate(soon ? 'state: batch, soon' : 'state: batch', names, () => {
       for (const change of changes) {
         if ('delete' in change) this.data.delete(change.key);
         else this.data.set(change.key, structuredClone(change.value));
