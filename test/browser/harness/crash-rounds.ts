@@ -66,6 +66,7 @@ export async function killAfterEachStep(world: CrashWorld, scenario: CrashScenar
       else expect(result).not.toBe('new');
     }
   }
+  await world.settle();
 }
 
 /** A generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
@@ -79,20 +80,46 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
+/** What became of the jobs, for people: by mode and kind of Storage. */
+export function tally(outcomes: readonly Outcome[]): string {
+  const rows = new Map<string, Record<string, number>>();
+  for (const { scenario, kind, answered, steps, result } of outcomes) {
+    const name = `${scenario.name} on ${kind}`;
+    const row = rows.get(name) ?? {};
+    rows.set(name, row);
+    const place = answered
+      ? 'answered'
+      : steps.length === 0
+        ? 'killed before its first step'
+        : `killed: ${result}`;
+    row[place] = (row[place] ?? 0) + 1;
+  }
+  return [...rows.keys()]
+    .sort()
+    .map((name) => `${name}: ${JSON.stringify(rows.get(name))}`)
+    .join('\n');
+}
+
 /** Roughly how many steps the jobs of a round make together. */
 const STEPS_OF_A_ROUND = 14 * VICTIMS;
 
-/** Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. */
+/**
+ * Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. A kill that came
+ * when every job had been answered does not count, but is judged as well. Resolves with what became of each job.
+ */
 export async function killAtRandom(world: CrashWorld, seed: number, times: number): Promise<Outcome[]> {
   const random = randomNumbers(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const all: Outcome[] = [];
-  for (let n = 0; n < times; n += 1) {
+  for (let kills = 0; kills < times; ) {
     const victims = Array.from({ length: VICTIMS }, (_, at) => ({
       scenario: pick(CRASH_SCENARIOS),
       kind: KINDS[at % 2] as RootKind,
     }));
-    all.push(...(await world.round({ victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) })));
+    const outcomes = await world.round({ victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) });
+    if (outcomes.some(({ answered }) => !answered)) kills += 1;
+    all.push(...outcomes);
   }
+  await world.settle();
   return all;
 }
