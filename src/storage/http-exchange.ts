@@ -37,8 +37,10 @@ const SLOWEST_UPLOAD_BYTES_PER_MS = 16;
 /** No JSON answer may be larger than this: it is held in memory. A page of 10 000 usual entries is about 2 MB. [ours] */
 const LARGEST_JSON_BYTES = 64 * 1024 * 1024;
 const LARGEST_ERROR_BYTES = 64 * 1024;
-/** What Chrome has at hand of a body, at most. */
-const READ_BYTES = 64 * 1024;
+/** What Chrome has at hand of a body, at most: what does not fit it would copy into pieces of its own. */
+const LARGEST_READ_BYTES = 512 * 1024;
+/** For a body whose length is not announced. */
+const USUAL_READ_BYTES = 64 * 1024;
 
 export class Exchange {
   readonly #env: HttpEnvironment;
@@ -92,7 +94,7 @@ export class Exchange {
         this.#finished = true;
         return null;
       }
-      this.#reader = new ByteReader(body, { bytes: READ_BYTES, fill: false });
+      this.#reader = new ByteReader(body, { bytes: readBytes(this.header('content-length')), fill: false });
     }
     const reader = this.#reader;
     const next = await this.#awaiting(() => reader.read());
@@ -206,6 +208,11 @@ export class Exchange {
       }
     }
   }
+}
+
+function readBytes(length: string | null): number {
+  if (length === null || !/^\d+$/.test(length)) return USUAL_READ_BYTES;
+  return Math.max(1, Math.min(Number(length), LARGEST_READ_BYTES));
 }
 
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
