@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { RootKind } from '../../../src/storage/ports';
 import { CRASH_SCENARIOS, type CrashScenario } from './crash-scenarios';
 import { type CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
-import type { Step } from './storage-probes';
+import type { Step, WorkerEnd } from './storage-probes';
 
 const KINDS: readonly RootKind[] = ['browser', 'folder'];
 
@@ -66,6 +66,23 @@ export async function killAfterEachStep(world: CrashWorld, scenario: CrashScenar
       else expect(result).not.toBe('new');
     }
   }
+  await world.settle();
+}
+
+/** The storage worker ends in the middle of four jobs, with the browser alive: they are answered, and undone. */
+export async function endWorkerInMidJob(world: CrashWorld, end: WorkerEnd): Promise<void> {
+  const at: readonly [string, Step][] = [
+    ['save_path', 'moved away'],
+    ['remove_path', 'folder removed'],
+    ['place_path', 'moved to its place'],
+    ['link_remove', 'moved to recovery'],
+  ];
+  const victims = at.map(([name, step], n) => {
+    const scenario = CRASH_SCENARIOS.find((other) => other.name === name) as CrashScenario;
+    return { scenario, kind: KINDS[n % 2] as RootKind, hold: { step, nth: 1 } };
+  });
+  const outcomes = await world.round({ victims, end });
+  expect(outcomes.map(({ result }) => result)).toEqual(at.map(() => 'old'));
   await world.settle();
 }
 

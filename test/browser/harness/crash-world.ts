@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/json';
 import { ANNOUNCED_CONCURRENCY } from '../../../src/protocol/limits';
+import { HEARTBEAT_MS, HEARTBEATS_MISSED } from '../../../src/relay/storage-host';
 import type { RootKind } from '../../../src/storage/ports';
 import type { Device } from '../../fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../../fake-relay/fake-relay';
@@ -24,7 +25,14 @@ import { AgentBrowser, newProfile, removeProfile } from './agent-browser';
 import type { CdpSession } from './cdp';
 import type { CrashScenario, Patient, Texts } from './crash-scenarios';
 import { grantFolders, RealFolder } from './real-folder';
-import { type Hold, PROBED, probeStorageWorker, type Step, type StorageProbes } from './storage-probes';
+import {
+  type Hold,
+  PROBED,
+  probeStorageWorker,
+  type Step,
+  type StorageProbes,
+  type WorkerEnd,
+} from './storage-probes';
 import { holdDroppedFolder } from './storages';
 import { until } from './until';
 
@@ -40,11 +48,14 @@ export const VICTIMS = ANNOUNCED_CONCURRENCY;
 
 export interface Round {
   victims: readonly Victim[];
+  /** Only the storage worker ends, so; else the browser is killed. */
+  end?: WorkerEnd;
   /** Kills when so many steps of all victims are done, wherever they are; else when each is held, or answered. */
   killAt?: number;
 }
 
 export interface Outcome extends Victim {
+  /** The answer was `ok`. */
   answered: boolean;
   result: 'old' | 'new' | 'same';
   /** What its job had done by the time of the kill, in order. */
@@ -111,7 +122,7 @@ export class CrashWorld implements AsyncDisposable {
    * One kill with everything that leads to it and follows from it; the expectations are inside. The next sync of its
    * Storages runs beside what prepares the next round, or in `settle`.
    */
-  async round({ victims, killAt }: Round): Promise<Outcome[]> {
+  async round({ victims, killAt, end }: Round): Promise<Outcome[]> {
     const beds = await this.makeBeds(victims);
     await this.attach(beds);
     await Promise.all([this.settle(), this.prepare(beds)]);
@@ -131,7 +142,7 @@ export class CrashWorld implements AsyncDisposable {
     });
     await this.waitForKill(beds, probes, killAt);
     const steps = await probes.steps();
-    const isOnline = await this.restart();
+    const isOnline = end ? await this.endWorker(probes, end, beds) : await this.restart();
     await this.waitForRecovery(beds);
     const outcomes = await this.judge(beds, steps);
     this.left = beds;
@@ -227,6 +238,23 @@ export class CrashWorld implements AsyncDisposable {
     this.page = null;
     this.browser = await AgentBrowser.launch({ profile: this.profile });
     return async () => void (await this.relay.waitForOnline(this.device, { after: connections }));
+  }
+
+  /** Resolves once each job is answered, long before its deadline. */
+  private async endWorker(
+    probes: StorageProbes,
+    end: WorkerEnd,
+    beds: readonly Bed[],
+  ): Promise<() => Promise<void>> {
+    await probes.end(end);
+    const patience = 2 * HEARTBEAT_MS * HEARTBEATS_MISSED;
+    await until(
+      'the jobs of a worker that is gone are answered',
+      () => beds.every(({ answer }) => answer !== null),
+      patience,
+    );
+    expect(beds.map(({ answer }) => answer)).toEqual(beds.map(() => 'outcome_unknown'));
+    return async () => undefined;
   }
 
   /** Nobody asks for anything: the start alone has to do it. */
@@ -347,7 +375,7 @@ export class CrashWorld implements AsyncDisposable {
     const response = await this.relay.command(this.device, {
       command: 'workspace_storage_path',
       input: { storage_id, token, ...input },
-      timeout_ms: 60_000,
+      timeout_ms: 300_000,
     });
     return response.status === 'ok' ? 'ok' : response.error_code;
   }
