@@ -56,15 +56,10 @@ const host: RelayHost = new RelayHost({
 
 function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => void): WorkerLine {
   const worker = new Worker(new URL('./storage-worker.ts', import.meta.url), { type: 'module' });
-  let heardOf = false;
-  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-    heardOf = true;
-    heard(data);
-  };
-  // An error in a worker that runs ends only what failed; one that never spoke could not be loaded.
-  worker.onerror = () => {
-    if (!heardOf) failed();
-  };
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => heard(data);
+  // What a job throws is its answer: an error that comes here was expected by nobody, and may have cost a job its end.
+  worker.onerror = failed;
+  worker.onmessageerror = failed;
   return { post: (message) => worker.postMessage(message), end: () => worker.terminate() };
 }
 

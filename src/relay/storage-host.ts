@@ -17,7 +17,7 @@ export interface WorkerLine {
 export interface StorageHostParts {
   /** UUID of this document: a job that was handed to another one was cut off with it. */
   id: string;
-  /** Starts a worker. `failed`: it could not be started, or died. */
+  /** Starts a worker. `failed`: it could not be started, or something in it broke that nobody caught. */
   spawn(heard: (message: FromWorker) => void, failed: () => void): WorkerLine;
   /** The relay socket's address, while there is an enrollment. */
   endpoint(): string | null;
@@ -32,6 +32,13 @@ export const OUTCOME_KEPT_MS = 300_000;
 const LIST_PATIENCE_MS = 5_000;
 /** A request waits for them. */
 const FACTS_PATIENCE_MS = 500;
+/** While a job runs, the worker is asked for a sign of life this often. */
+export const HEARTBEAT_MS = 10_000;
+/**
+ * A worker that leaves so many in a row unanswered hangs, or has closed (Chrome tells nobody). Counted, not timed: a machine
+ * that slept has missed none. What keeps a healthy worker from answering (a list of 100 000 files) takes seconds.
+ */
+export const HEARTBEATS_MISSED = 6;
 
 interface Job {
   request_id: string;
@@ -54,6 +61,10 @@ export class StorageHost {
   #knownFrom = 0;
   #worker: WorkerLine | null = null;
   #calls = 0;
+  /** Until the last job has ended. */
+  #watch: AbortController | null = null;
+  /** Signs of life that were asked for since the worker was last heard. */
+  #unanswered = 0;
 
   constructor(parts: StorageHostParts) {
     this.#parts = parts;
@@ -123,7 +134,7 @@ export class StorageHost {
 
   /** Ends the worker and with it every handle it holds, unless a job runs. The next job starts another one. */
   release(): boolean {
-    if ([...this.#jobs.values()].some(({ outcome }) => outcome === null)) return false;
+    if (this.#isBusy) return false;
     this.#worker?.end();
     this.#worker = null;
     // A page that attaches a folder lets go of all handles first.
@@ -160,7 +171,29 @@ export class StorageHost {
     // Counts also when no router lives.
     void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.#abort(key, 'timeout'));
     this.#line().post({ type: 'run', key, job, endpoint: endpoint() });
+    if (this.#watch === null) void this.#watchOver();
     return begun;
+  }
+
+  get #isBusy(): boolean {
+    return [...this.#jobs.values()].some(({ outcome }) => outcome === null);
+  }
+
+  /** Notices a worker that hangs or is gone without a word, for as long as a job runs. */
+  async #watchOver(): Promise<void> {
+    const watch = new AbortController();
+    this.#watch = watch;
+    this.#unanswered = 0;
+    for (;;) {
+      await sleep(this.#parts.clock, HEARTBEAT_MS, watch.signal);
+      if (watch.signal.aborted) return;
+      if (this.#unanswered >= HEARTBEATS_MISSED) {
+        this.#lose();
+        return;
+      }
+      this.#unanswered += 1;
+      this.#worker?.post({ type: 'ping' });
+    }
   }
 
   #end(key: string, outcome: JobOutcome): void {
@@ -170,6 +203,10 @@ export class StorageHost {
     job.outcome = outcome;
     job.ended.abort();
     job.finish();
+    if (!this.#isBusy) {
+      this.#watch?.abort();
+      this.#watch = null;
+    }
     const left = Math.max(0, job.deadline - clock.monotonic());
     void sleep(clock, left + OUTCOME_KEPT_MS).then(() => {
       this.#jobs.delete(key);
@@ -180,7 +217,9 @@ export class StorageHost {
   #line(): WorkerLine {
     if (this.#worker) return this.#worker;
     const line = this.#parts.spawn(
-      (message) => this.#hear(message),
+      (message) => {
+        if (this.#worker === line) this.#hear(message);
+      },
       () => {
         if (this.#worker === line) this.#lose();
       },
@@ -190,6 +229,7 @@ export class StorageHost {
   }
 
   #hear(message: FromWorker): void {
+    this.#unanswered = 0;
     switch (message.type) {
       case 'progress': {
         const job = this.#jobs.get(message.key);
@@ -206,13 +246,18 @@ export class StorageHost {
     }
   }
 
-  /** The worker is gone; what it was doing is undone or finished by the next one's start. */
+  /**
+   * The worker is gone, or no longer to be trusted. What it was doing is undone or finished by the start of the next one,
+   * which begins at once, unless nothing was under way: one that cannot be started is not tried over and over.
+   */
   #lose(): void {
     this.#worker?.end();
     this.#worker = null;
     this.#endLists();
+    const wasBusy = this.#isBusy;
     for (const [key, { outcome }] of this.#jobs) {
       if (outcome === null) this.#end(key, { ok: false, code: 'outcome_unknown', sentence: '' });
     }
+    if (wasBusy) this.start();
   }
 }

@@ -35,12 +35,21 @@ export async function downloadStream(
 ): Promise<ReadableStream<Uint8Array>> {
   const download = new Download(open, offset, patience, signal);
   await download.connect();
-  return new ReadableStream<Uint8Array>(
+  let rest: Uint8Array = new Uint8Array();
+  return new ReadableStream(
     {
+      type: 'bytes',
       async pull(controller) {
-        const bytes = await download.next();
-        if (bytes === null) controller.close();
-        else controller.enqueue(bytes);
+        if (rest.length === 0) {
+          const next = await download.next();
+          if (next === null) {
+            controller.close();
+            controller.byobRequest?.respond(0);
+            return;
+          }
+          rest = next;
+        }
+        rest = handOver(controller, rest);
       },
       cancel() {
         download.cancel();
@@ -49,6 +58,20 @@ export async function downloadStream(
     // Nothing is read ahead of who reads the stream.
     { highWaterMark: 0 },
   );
+}
+
+/** Copies into the buffer of who reads, when there is one. Returns what did not fit. */
+function handOver(controller: ReadableByteStreamController, bytes: Uint8Array): Uint8Array {
+  const request = controller.byobRequest;
+  const view = request?.view;
+  if (!request || !view) {
+    controller.enqueue(bytes.slice());
+    return new Uint8Array();
+  }
+  const fitting = bytes.subarray(0, view.byteLength);
+  new Uint8Array(view.buffer, view.byteOffset, view.byteLength).set(fitting);
+  request.respond(fitting.length);
+  return bytes.subarray(fitting.length);
 }
 
 class Download {
@@ -80,6 +103,7 @@ class Download {
     }
   }
 
+  /** The next bytes, to be used before the next call; null at the end. */
   async next(): Promise<Uint8Array | null> {
     try {
       for (;;) {

@@ -1,16 +1,17 @@
 /**
  * The SHA-256 of a file that others may be writing: read, then looked at again; changed means read again
- * (storage.md, Nothing is lost). Streams: small files whole through WebCrypto, big ones in slices.
+ * (storage.md, Nothing is lost). Streams: small files whole through WebCrypto, big ones piece by piece.
  */
 import { createSHA256 } from 'hash-wasm';
 import pLimit from 'p-limit';
+import { ByteReader } from './byte-reader';
 import { isNotFound, isUnreadable, stopIfAborted } from './foreign-errors';
 import type { FileHandle, FileSnapshot } from './ports';
 import { hex } from './tree-hash';
 
 /** Read whole up to this: `READS_IN_FLIGHT` of them may be in memory at once. */
 export const WHOLE_READ_BYTES = 1024 * 1024;
-const SLICE_BYTES = 4 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 export const READS_IN_FLIGHT = 32;
 const TRIES = 3;
 
@@ -61,25 +62,35 @@ export async function hashSnapshot(
   signal: AbortSignal,
   read?: (bytes: number) => void,
 ): Promise<string | null> {
-  if (file.size > WHOLE_READ_BYTES) return bigReads(() => hashInSlices(file, signal, read));
+  if (file.size > WHOLE_READ_BYTES) return bigReads(() => hashInPieces(file, signal, read));
   const bytes = await file.arrayBuffer();
   read?.(bytes.byteLength);
   return bytes.byteLength === file.size ? hex(await crypto.subtle.digest('SHA-256', bytes)) : null;
 }
 
-async function hashInSlices(
+async function hashInPieces(
   file: FileSnapshot,
   signal: AbortSignal,
   read?: (bytes: number) => void,
 ): Promise<string | null> {
   const hasher = await createSHA256();
-  for (let at = 0; at < file.size; at += SLICE_BYTES) {
+  const reader = new ByteReader(file.stream(), { bytes: PIECE_BYTES, fill: true });
+  let total = 0;
+  try {
+    for (let bytes = await reader.read(); bytes !== null; bytes = await reader.read()) {
+      stopIfAborted(signal);
+      hasher.update(bytes);
+      total += bytes.length;
+      read?.(bytes.length);
+    }
+  } catch (thrown) {
     stopIfAborted(signal);
-    const slice = file.slice(at, Math.min(at + SLICE_BYTES, file.size));
-    const bytes = await slice.arrayBuffer();
-    if (bytes.byteLength !== slice.size) return null;
-    hasher.update(new Uint8Array(bytes));
-    read?.(bytes.byteLength);
+    // Why a stream failed Chrome does not say: reading on from there does.
+    await file.slice(total, total + 1).arrayBuffer();
+    if (isNotFound(thrown)) throw thrown;
+    return null;
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
-  return hasher.digest('hex');
+  return total === file.size ? hasher.digest('hex') : null;
 }

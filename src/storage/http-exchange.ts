@@ -4,6 +4,7 @@
  * has gone silent. Knows no routes and does not retry.
  */
 import { AgentError } from '../protocol/errors';
+import { ByteReader } from './byte-reader';
 import type { Clock } from './ports';
 import { abortError, PassingTrouble, readRetryAfter, throwIfAborted } from './retry';
 
@@ -36,6 +37,10 @@ const SLOWEST_UPLOAD_BYTES_PER_MS = 16;
 /** No JSON answer may be larger than this: it is held in memory. A page of 10 000 usual entries is about 2 MB. [ours] */
 const LARGEST_JSON_BYTES = 64 * 1024 * 1024;
 const LARGEST_ERROR_BYTES = 64 * 1024;
+/** What Chrome has at hand of a body, at most: what does not fit it would copy into pieces of its own. */
+const LARGEST_READ_BYTES = 512 * 1024;
+/** For a body whose length is not announced. */
+const USUAL_READ_BYTES = 64 * 1024;
 
 export class Exchange {
   readonly #env: HttpEnvironment;
@@ -46,7 +51,7 @@ export class Exchange {
   #waitingSince: number | null = null;
   #allowedMs: number;
   #response: Response | null = null;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  #reader: ByteReader | null = null;
   #finished = false;
 
   private constructor(env: HttpEnvironment, request: HttpRequest, signal: AbortSignal) {
@@ -80,7 +85,7 @@ export class Exchange {
     return this.#head.headers.get(name);
   }
 
-  /** The next bytes of the body, null at its end. A cut and a stall are `PassingTrouble`. */
+  /** The next bytes of the body, to be used before the next call; null at its end. A cut and a stall are `PassingTrouble`. */
   async read(): Promise<Uint8Array | null> {
     if (this.#finished) return null;
     if (this.#reader === null) {
@@ -89,13 +94,12 @@ export class Exchange {
         this.#finished = true;
         return null;
       }
-      this.#reader = body.getReader();
+      this.#reader = new ByteReader(body, { bytes: readBytes(this.header('content-length')), fill: false });
     }
     const reader = this.#reader;
     const next = await this.#awaiting(() => reader.read());
-    if (!next.done) return next.value;
-    this.#finished = true;
-    return null;
+    if (next === null) this.#finished = true;
+    return next;
   }
 
   /** The whole body as UTF-8 text; `storage_transport_failed` when it is not, or is unreasonably large. */
@@ -204,6 +208,11 @@ export class Exchange {
       }
     }
   }
+}
+
+function readBytes(length: string | null): number {
+  if (length === null || !/^\d+$/.test(length)) return USUAL_READ_BYTES;
+  return Math.max(1, Math.min(Number(length), LARGEST_READ_BYTES));
 }
 
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {

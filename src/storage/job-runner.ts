@@ -71,6 +71,9 @@ export class JobRunner {
       case 'changed':
         this.#parts.changed();
         break;
+      case 'ping':
+        this.#parts.post({ type: 'pong' });
+        break;
     }
   }
 

@@ -31,9 +31,12 @@ export type ToWorker =
   | { type: 'abort'; key: string; code: 'cancelled' | 'timeout' }
   | { type: 'list'; call: number }
   /** Something was attached, repaired or detached. */
-  | { type: 'changed' };
+  | { type: 'changed' }
+  /** Asks for a sign of life. */
+  | { type: 'ping' };
 
 export type FromWorker =
   | { type: 'progress'; key: string; progress: Progress }
   | { type: 'done'; key: string; outcome: JobOutcome }
-  | { type: 'listed'; call: number; storages: KnownStorage[] };
+  | { type: 'listed'; call: number; storages: KnownStorage[] }
+  | { type: 'pong' };

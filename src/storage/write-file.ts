@@ -1,7 +1,7 @@
 /** Writes a stream into a file and verifies its size and hash on the way. Memory stays flat. */
 import { createSHA256 } from 'hash-wasm';
+import { ByteReader } from './byte-reader';
 import { cancellation, stopIfAborted } from './foreign-errors';
-import { WHOLE_READ_BYTES } from './hash-file';
 import type { DirectoryHandle, FileHandle, FileSnapshot, FileWriter } from './ports';
 import { hex } from './tree-hash';
 
@@ -17,7 +17,7 @@ export interface Written {
 }
 
 /** One call over the process boundary for that many bytes, whatever pieces the stream comes in. */
-const WRITE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 
 /**
  * `source` is opened here and always closed. Resolves with the written file and its modification time (epoch ms), or null
@@ -31,7 +31,8 @@ export async function writeVerified(
   signal: AbortSignal,
   written?: (bytes: number) => void,
 ): Promise<Written | null> {
-  const reader = source.getReader();
+  const bytes = Math.max(1, Math.min(expected.size, PIECE_BYTES));
+  const reader = new ByteReader(source, { bytes, fill: true });
   let writer: FileWriter | null = null;
   try {
     const handle = await directory.getFileHandle(name, { create: true });
@@ -53,49 +54,32 @@ export async function writeVerified(
 
 /** The hash of what was written, or null as soon as there is another number of bytes than `size`. */
 async function pump(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ByteReader,
   writer: FileWriter,
   size: number,
   signal: AbortSignal,
   written?: (bytes: number) => void,
 ): Promise<string | null> {
-  const hasher = size > WHOLE_READ_BYTES ? await createSHA256() : null;
+  const hasher = size > PIECE_BYTES ? await createSHA256() : null;
+  let digest = hasher ? null : await sha256(new Uint8Array());
   let total = 0;
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
-  let digest: string | null = null;
-  const flush = async (last: boolean) => {
-    const bytes = concat(held, heldBytes);
-    hasher?.update(bytes);
-    if (last) digest = hasher ? hasher.digest('hex') : hex(await crypto.subtle.digest('SHA-256', bytes));
-    if (bytes.length > 0) await writer.write(bytes);
-    written?.(bytes.length);
-    held = [];
-    heldBytes = 0;
-  };
   for (;;) {
-    const { done, value } = await abortable(reader.read(), signal);
-    if (done) break;
-    total += value.length;
+    const piece = await abortable(reader.read(), signal);
+    if (piece === null) break;
+    total += piece.length;
     if (total > size) return null;
-    held.push(value);
-    heldBytes += value.length;
-    // A small file is held whole, so that one call hashes it.
-    if (hasher && heldBytes >= WRITE_BYTES) await flush(false);
+    if (hasher) hasher.update(piece);
+    // It is the only one.
+    else digest = await sha256(piece);
+    await writer.write(piece);
+    written?.(piece.length);
   }
   if (total !== size) return null;
-  await flush(true);
-  return digest;
+  return hasher ? hasher.digest('hex') : digest;
 }
 
-function concat(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return hex(await crypto.subtle.digest('SHA-256', bytes));
 }
 
 /** Also ends when a stream that hangs does not listen to the signal. */
@@ -123,7 +107,7 @@ export function snapshotStream(file: FileSnapshot): ReadableStream<Uint8Array> {
           controller.close();
           return;
         }
-        const slice = file.slice(at, Math.min(at + WRITE_BYTES, file.size));
+        const slice = file.slice(at, Math.min(at + PIECE_BYTES, file.size));
         const bytes = new Uint8Array(await slice.arrayBuffer());
         if (bytes.length === 0) {
           controller.close();

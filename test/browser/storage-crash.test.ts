@@ -4,7 +4,7 @@
  * left, and the next sync converges with the service. All of that is expected in each round of `CrashWorld`.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { killAfterEachStep, killAtRandom } from './harness/crash-rounds';
+import { endWorkerInMidJob, killAfterEachStep, killAtRandom } from './harness/crash-rounds';
 import { CRASH_SCENARIOS } from './harness/crash-scenarios';
 import { CrashWorld, VICTIMS } from './harness/crash-world';
 
@@ -22,6 +22,11 @@ afterAll(async () => {
 
 describe('storage.md, Nothing is half: the browser is killed after each journal step', () => {
   it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(world, scenario));
+});
+
+describe('storage.md, Nothing is half: the storage worker ends in mid-job', () => {
+  it('by an error that nobody caught: its jobs are answered at once, and undone', () =>
+    endWorkerInMidJob(world, 'breaks'));
 });
 
 describe('storage.md, Nothing is half: the browser is killed at random moments', () => {

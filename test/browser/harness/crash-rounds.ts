@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { RootKind } from '../../../src/storage/ports';
 import { CRASH_SCENARIOS, type CrashScenario } from './crash-scenarios';
 import { type CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
-import type { Step } from './storage-probes';
+import type { Step, WorkerEnd } from './storage-probes';
 
 const KINDS: readonly RootKind[] = ['browser', 'folder'];
 
@@ -66,6 +66,24 @@ export async function killAfterEachStep(world: CrashWorld, scenario: CrashScenar
       else expect(result).not.toBe('new');
     }
   }
+  await world.settle();
+}
+
+/** The storage worker ends in the middle of four jobs, with the browser alive: they are answered, and undone. */
+export async function endWorkerInMidJob(world: CrashWorld, end: WorkerEnd): Promise<void> {
+  const at: readonly [string, Step][] = [
+    ['save_path', 'moved away'],
+    ['remove_path', 'folder removed'],
+    ['place_path', 'moved to its place'],
+    ['link_remove', 'moved to recovery'],
+  ];
+  const victims = at.map(([name, step], n) => {
+    const scenario = CRASH_SCENARIOS.find((other) => other.name === name) as CrashScenario;
+    return { scenario, kind: KINDS[n % 2] as RootKind, hold: { step, nth: 1 } };
+  });
+  const outcomes = await world.round({ victims, end });
+  expect(outcomes.map(({ result }) => result)).toEqual(at.map(() => 'old'));
+  await world.settle();
 }
 
 /** A generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
@@ -79,20 +97,46 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
+/** What became of the jobs, for people: by mode and kind of Storage. */
+export function tally(outcomes: readonly Outcome[]): string {
+  const rows = new Map<string, Record<string, number>>();
+  for (const { scenario, kind, answered, steps, result } of outcomes) {
+    const name = `${scenario.name} on ${kind}`;
+    const row = rows.get(name) ?? {};
+    rows.set(name, row);
+    const place = answered
+      ? 'answered'
+      : steps.length === 0
+        ? 'killed before its first step'
+        : `killed: ${result}`;
+    row[place] = (row[place] ?? 0) + 1;
+  }
+  return [...rows.keys()]
+    .sort()
+    .map((name) => `${name}: ${JSON.stringify(rows.get(name))}`)
+    .join('\n');
+}
+
 /** Roughly how many steps the jobs of a round make together. */
 const STEPS_OF_A_ROUND = 14 * VICTIMS;
 
-/** Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. */
+/**
+ * Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. A kill that came
+ * when every job had been answered does not count, but is judged as well. Resolves with what became of each job.
+ */
 export async function killAtRandom(world: CrashWorld, seed: number, times: number): Promise<Outcome[]> {
   const random = randomNumbers(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const all: Outcome[] = [];
-  for (let n = 0; n < times; n += 1) {
+  for (let kills = 0; kills < times; ) {
     const victims = Array.from({ length: VICTIMS }, (_, at) => ({
       scenario: pick(CRASH_SCENARIOS),
       kind: KINDS[at % 2] as RootKind,
     }));
-    all.push(...(await world.round({ victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) })));
+    const outcomes = await world.round({ victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) });
+    if (outcomes.some(({ answered }) => !answered)) kills += 1;
+    all.push(...outcomes);
   }
+  await world.settle();
   return all;
 }

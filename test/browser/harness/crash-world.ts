@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/json';
 import { ANNOUNCED_CONCURRENCY } from '../../../src/protocol/limits';
+import { HEARTBEAT_MS, HEARTBEATS_MISSED } from '../../../src/relay/storage-host';
 import type { RootKind } from '../../../src/storage/ports';
 import type { Device } from '../../fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../../fake-relay/fake-relay';
@@ -24,7 +25,14 @@ import { AgentBrowser, newProfile, removeProfile } from './agent-browser';
 import type { CdpSession } from './cdp';
 import type { CrashScenario, Patient, Texts } from './crash-scenarios';
 import { grantFolders, RealFolder } from './real-folder';
-import { type Hold, PROBED, probeStorageWorker, type Step, type StorageProbes } from './storage-probes';
+import {
+  type Hold,
+  PROBED,
+  probeStorageWorker,
+  type Step,
+  type StorageProbes,
+  type WorkerEnd,
+} from './storage-probes';
 import { holdDroppedFolder } from './storages';
 import { until } from './until';
 
@@ -40,11 +48,14 @@ export const VICTIMS = ANNOUNCED_CONCURRENCY;
 
 export interface Round {
   victims: readonly Victim[];
+  /** Only the storage worker ends, so; else the browser is killed. */
+  end?: WorkerEnd;
   /** Kills when so many steps of all victims are done, wherever they are; else when each is held, or answered. */
   killAt?: number;
 }
 
 export interface Outcome extends Victim {
+  /** The answer was `ok`. */
   answered: boolean;
   result: 'old' | 'new' | 'same';
   /** What its job had done by the time of the kill, in order. */
@@ -53,6 +64,8 @@ export interface Outcome extends Victim {
 
 interface Bed extends Patient, Victim {
   before: Texts;
+  /** After the kill and the restart. */
+  found: Texts;
   /** `ok`, or the error's code; null until there is an answer. */
   answer: string | null;
 }
@@ -63,6 +76,8 @@ const RECOVERY = /^\.endue-storage-recovery-[^/]*\//;
 export class CrashWorld implements AsyncDisposable {
   private count = 0;
   private page: CdpSession | null = null;
+  /** Those of the last round, whose next sync is still to be seen. */
+  private left: Bed[] = [];
 
   private constructor(
     private readonly relay: FakeRelay,
@@ -103,9 +118,14 @@ export class CrashWorld implements AsyncDisposable {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** One kill with everything that leads to it and follows from it; the expectations are inside. */
-  async round({ victims, killAt }: Round): Promise<Outcome[]> {
-    const beds = await this.prepare(victims);
+  /**
+   * One kill with everything that leads to it and follows from it; the expectations are inside. The next sync of its
+   * Storages runs beside what prepares the next round, or in `settle`.
+   */
+  async round({ victims, killAt, end }: Round): Promise<Outcome[]> {
+    const beds = await this.makeBeds(victims);
+    await this.attach(beds);
+    await Promise.all([this.settle(), this.prepare(beds)]);
     const inputs = await Promise.all(beds.map((bed) => bed.scenario.act(bed)));
     const probes = await probeStorageWorker(this.browser);
     await probes.arm(
@@ -122,15 +142,30 @@ export class CrashWorld implements AsyncDisposable {
     });
     await this.waitForKill(beds, probes, killAt);
     const steps = await probes.steps();
-    await this.restart();
+    const isOnline = end ? await this.endWorker(probes, end, beds) : await this.restart();
     await this.waitForRecovery(beds);
     const outcomes = await this.judge(beds, steps);
-    await this.converge(beds);
-    await this.detach(beds);
+    this.left = beds;
+    await isOnline();
     return outcomes;
   }
 
-  private async prepare(victims: readonly Victim[]): Promise<Bed[]> {
+  /** After the last round: its Storages converge with the service. */
+  async settle(): Promise<void> {
+    const beds = this.left;
+    this.left = [];
+    if (beds.length === 0) return;
+    await this.converge(beds);
+    // By now the relay has been told of all that could still be told.
+    for (const { scenario, kind, answer, found } of beds) {
+      const where = `the answer to ${scenario.name} on ${kind}`;
+      expect([null, 'ok', 'outcome_unknown'], where).toContain(answer);
+      if (answer === 'ok') expect(found, where).toEqual(scenario.after);
+    }
+    await this.detach(beds);
+  }
+
+  private async makeBeds(victims: readonly Victim[]): Promise<Bed[]> {
     const { storage } = this.relay;
     const beds: Bed[] = [];
     for (const victim of victims) {
@@ -154,14 +189,23 @@ export class CrashWorld implements AsyncDisposable {
         token,
         service: storage,
         before: {},
+        found: {},
         answer: null,
       });
     }
+    return beds;
+  }
+
+  private async attach(beds: readonly Bed[]): Promise<void> {
     await this.evaluate(
       'attachAll',
       beds.map(({ storage_id, kind }) => ({ storage_id, kind })),
     );
     await this.edit(beds, ({ scenario }) => scenario.first);
+  }
+
+  private async prepare(beds: readonly Bed[]): Promise<void> {
+    const { storage } = this.relay;
     await Promise.all(
       beds.map(async (bed) => {
         await this.ok(bed, { mode: 'save_path', path: '' });
@@ -177,7 +221,6 @@ export class CrashWorld implements AsyncDisposable {
     beds.forEach((bed, at) => {
       bed.before = contentOf(trees[at] as Texts);
     });
-    return beds;
   }
 
   private async waitForKill(beds: readonly Bed[], probes: StorageProbes, killAt?: number): Promise<void> {
@@ -188,12 +231,30 @@ export class CrashWorld implements AsyncDisposable {
     );
   }
 
-  private async restart(): Promise<void> {
+  /** Resolves with what waits until the device is online again. */
+  private async restart(): Promise<() => Promise<void>> {
     const connections = this.device.connections.length;
     await this.browser.kill();
     this.page = null;
     this.browser = await AgentBrowser.launch({ profile: this.profile });
-    await this.relay.waitForOnline(this.device, { after: connections });
+    return async () => void (await this.relay.waitForOnline(this.device, { after: connections }));
+  }
+
+  /** Resolves once each job is answered, long before its deadline. */
+  private async endWorker(
+    probes: StorageProbes,
+    end: WorkerEnd,
+    beds: readonly Bed[],
+  ): Promise<() => Promise<void>> {
+    await probes.end(end);
+    const patience = 2 * HEARTBEAT_MS * HEARTBEATS_MISSED;
+    await until(
+      'the jobs of a worker that is gone are answered',
+      () => beds.every(({ answer }) => answer !== null),
+      patience,
+    );
+    expect(beds.map(({ answer }) => answer)).toEqual(beds.map(() => 'outcome_unknown'));
+    return async () => undefined;
   }
 
   /** Nobody asks for anything: the start alone has to do it. */
@@ -214,10 +275,9 @@ export class CrashWorld implements AsyncDisposable {
       const { scenario, kind, hold, before, answer, storage_id } = bed;
       const done = steps[storage_id] ?? [];
       const found = contentOf(trees[at] as Texts);
+      bed.found = found;
       const where = `${scenario.name} on ${kind}, killed after ${done.length}: ${done.at(-1) ?? 'nothing'}`;
       expect([before, scenario.after], where).toContainEqual(found);
-      expect([null, 'ok', 'outcome_unknown'], where).toContain(answer);
-      if (answer === 'ok') expect(found, where).toEqual(scenario.after);
       const isOld = same(found, before);
       const isNew = same(found, scenario.after);
       return {
@@ -315,7 +375,7 @@ export class CrashWorld implements AsyncDisposable {
     const response = await this.relay.command(this.device, {
       command: 'workspace_storage_path',
       input: { storage_id, token, ...input },
-      timeout_ms: 60_000,
+      timeout_ms: 300_000,
     });
     return response.status === 'ok' ? 'ok' : response.error_code;
   }

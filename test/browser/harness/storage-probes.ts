@@ -34,11 +34,15 @@ export interface Hold {
   nth: number;
 }
 
+export type WorkerEnd = 'breaks' | 'closes';
+
 export interface StorageProbes {
   /** Counts from here on. `hold`: where each Storage's job stands still. `tellAt`: after how many steps of all together. */
   arm(hold: Record<string, Hold>, tellAt?: number): Promise<void>;
   /** What each Storage's job did since `arm`, in order. */
   steps(): Promise<Record<string, Step[]>>;
+  /** The worker's end while the browser lives: by an error that nobody catches, or without a word. */
+  end(how: WorkerEnd): Promise<void>;
   /** The Storages that were held, or whose step was the one to tell of, since `arm`. */
   reached: string[];
 }
@@ -53,6 +57,10 @@ export async function probeStorageWorker(browser: AgentBrowser): Promise<Storage
       await session.evaluate(`probes.arm(${JSON.stringify(hold)}, ${tellAt}); true`);
     },
     steps: () => session.evaluate('probes.steps()'),
+    async end(how) {
+      const last = how === 'closes' ? 'close()' : `throw new Error('a storage worker that breaks')`;
+      await session.evaluate(`setTimeout(() => { ${last}; }); true`);
+    },
   };
   browser.connection.on('Runtime.bindingCalled', ({ name, payload }, sessionId) => {
     if (sessionId !== session.sessionId || name !== 'tellReached') return;

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { JOB_REPLY_HELD_MS, OUTCOME_KEPT_MS, StorageHost } from '../../../src/relay/storage-host';
+import {
+  HEARTBEAT_MS,
+  HEARTBEATS_MISSED,
+  JOB_REPLY_HELD_MS,
+  OUTCOME_KEPT_MS,
+  StorageHost,
+} from '../../../src/relay/storage-host';
 import type { FromWorker, KnownStorage, ToWorker } from '../../../src/storage/worker-messages';
 import { FakeClock, settleDown } from '../router/fake-clock';
 
@@ -47,6 +53,15 @@ class Rig {
     return this.host.run({ host, key, job, begin, remaining_ms });
   }
 
+  async pass(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await settleDown();
+  }
+
+  get pings(): number {
+    return this.told.flat().filter(({ type }) => type === 'ping').length;
+  }
+
   done(key: string): void {
     this.hear({ type: 'done', key, outcome: { ok: true, output: '{}', attachments: [], body_key: null } });
   }
@@ -76,7 +91,8 @@ describe('the storage host', () => {
     const reply = rig.run('a');
     rig.clock.advance(JOB_REPLY_HELD_MS);
     expect(await reply).toEqual({ state: 'running' });
-    expect(rig.clock.pending).toBe(1);
+    // The deadline and the next heartbeat.
+    expect(rig.clock.pending).toBe(2);
   });
 
   test('knows no job of another document, and begins none that is only to be joined', async () => {
@@ -126,15 +142,73 @@ describe('the storage host', () => {
     expect(rig.progress).toEqual([['a', 7]]);
   });
 
-  test('a worker that could not be started fails its jobs, and the next job starts another', async () => {
+  test('a worker that breaks fails its jobs, and another starts at once, which recovers what it left', async () => {
     const rig = new Rig();
     const lost = rig.run('a');
     rig.fail();
     expect(await lost).toMatchObject({ state: 'done', outcome: { ok: false, code: 'outcome_unknown' } });
-    void rig.run('b');
+    expect(rig.ended).toEqual([0]);
     expect(rig.told).toHaveLength(2);
+    void rig.run('b');
+    expect(rig.told[1]).toMatchObject([{ type: 'run', key: 'b' }]);
     expect(await rig.run('a')).toMatchObject({ state: 'done' });
     expect(rig.runs).toEqual(['a', 'b']);
+  });
+
+  test('a worker that breaks with nothing to do is not started again and again, but with the next job', () => {
+    const rig = new Rig();
+    rig.host.start();
+    rig.fail();
+    expect(rig.told).toHaveLength(1);
+    void rig.run('a');
+    expect(rig.told).toHaveLength(2);
+  });
+
+  test('what a worker says after it was given up is not heard', async () => {
+    const rig = new Rig();
+    const lost = rig.run('a');
+    const { hear } = rig;
+    rig.fail();
+    hear({ type: 'done', key: 'a', outcome: { ok: true, output: '{}', attachments: [], body_key: null } });
+    expect(await lost).toMatchObject({ state: 'done', outcome: { ok: false } });
+    void rig.run('b');
+    hear({ type: 'done', key: 'b', outcome: { ok: true, output: '{}', attachments: [], body_key: null } });
+    expect(rig.host.release()).toBe(false);
+  });
+
+  test('a worker that hangs or has closed in mid-job is noticed by its silence and replaced', async () => {
+    const rig = new Rig();
+    const lost = rig.run('a', { remaining_ms: 3_600_000 });
+    for (let beats = 0; beats < HEARTBEATS_MISSED; beats += 1) await rig.pass(HEARTBEAT_MS);
+    expect(rig.pings).toBe(HEARTBEATS_MISSED);
+    expect(rig.told).toHaveLength(1);
+    await rig.pass(HEARTBEAT_MS);
+    expect(rig.ended).toEqual([0]);
+    expect(rig.told).toHaveLength(2);
+    expect(await rig.run('a')).toMatchObject({ state: 'done', outcome: { code: 'outcome_unknown' } });
+    expect(await lost).toEqual({ state: 'running' });
+  });
+
+  test('a worker that gives signs of life is left alone for as long as its job takes', async () => {
+    const rig = new Rig();
+    void rig.run('a', { remaining_ms: 3_600_000 });
+    for (let beats = 0; beats < 20 * HEARTBEATS_MISSED; beats += 1) {
+      await rig.pass(HEARTBEAT_MS);
+      if (beats % HEARTBEATS_MISSED === 0) rig.hear({ type: 'pong' });
+    }
+    expect(rig.ended).toEqual([]);
+    rig.done('a');
+  });
+
+  test('nothing is asked of a worker without a job', async () => {
+    const rig = new Rig();
+    void rig.run('a');
+    rig.done('a');
+    await rig.pass(HEARTBEAT_MS);
+    expect(rig.pings).toBe(0);
+    void rig.run('b');
+    await rig.pass(HEARTBEAT_MS);
+    expect(rig.pings).toBe(1);
   });
 
   test('lets go of the worker only while no job runs', () => {

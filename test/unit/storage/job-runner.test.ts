@@ -75,6 +75,13 @@ describe('the storage worker', () => {
     expect(calls).toEqual(['wss://r.test/s', 'ended']);
   });
 
+  test('gives a sign of life in the middle of a job', async () => {
+    const { runner, run, said } = rig({ work: () => new Promise(() => {}) });
+    run('work');
+    runner.hear({ type: 'ping' });
+    expect(said).toEqual([{ type: 'pong' }]);
+  });
+
   test('an abort reaches the job with its code', async () => {
     const { runner, run, said } = rig({
       work: (_input, { signal }: RunningJob) =>
