@@ -150,7 +150,7 @@ describe('the storage host', () => {
     expect(rig.ended).toEqual([0]);
     expect(rig.told).toHaveLength(2);
     void rig.run('b');
-    expect(rig.told[1]).toMatchObject([{ type: 'run', key: 'b' }]);
+    expect(rig.told[1]).toMatchObject([{ type: 'list' }, { type: 'run', key: 'b' }]);
     expect(await rig.run('a')).toMatchObject({ state: 'done' });
     expect(rig.runs).toEqual(['a', 'b']);
   });
