@@ -206,7 +206,8 @@ function start(): { rig: Rig; browser: Browser; next(): Instance } {
 }
 
 async function jobStarted(browser: Browser, count = 1): Promise<WorkerJob> {
-  for (let turn = 0; turn < 2_000; turn += 1) {
+  // Hashes are made in other threads: turns of this one say nothing of how long they take.
+  for (const end = performance.now() + 20_000; performance.now() < end; ) {
     const job = browser.jobs[count - 1];
     if (job) return job;
     await new Promise((resolve) => setImmediate(resolve));
