@@ -123,6 +123,67 @@ describe('storage.md, Modes: on the browser-internal Storage of a real browser',
   });
 });
 
+describe('storage.md, Nothing is lost: an unchanged save that does not look at the files', () => {
+  it('misses no edit, however quickly it follows one', async () => {
+    const { storage_id, token } = await newStorage();
+    const save = () => path({ mode: 'save_path', storage_id, path: '', token });
+    const worker = await attachStorageWorker(world.browser);
+    // Behind the engine's back: what follows is told by the browser's observer alone.
+    await worker.evaluate(`(async () => {
+      const root = await (await (await navigator.storage.getDirectory()).getDirectoryHandle('storages'))
+        .getDirectoryHandle(${JSON.stringify(storage_id)}, { create: true });
+      const write = async (directory, name, text) => {
+        const writer = await (await directory.getFileHandle(name, { create: true })).createWritable();
+        await writer.write(text);
+        await writer.close();
+      };
+      const changes = [
+        (n) => write(root, 'same-size', String(n % 10)),
+        async (n) => write(await root.getDirectoryHandle('d' + n, { create: true }), 'deep', 'in ' + n),
+        async (n) => (await root.getFileHandle('same-size')).move(await root.getDirectoryHandle('d' + (n - 1), { create: true }), 'same-size'),
+        (n) => root.removeEntry('d' + (n - 2), { recursive: true }),
+      ];
+      globalThis.quick = async (n) => changes[n % changes.length](n);
+      globalThis.looked = 0;
+      const { getFile } = FileSystemFileHandle.prototype;
+      FileSystemFileHandle.prototype.getFile = function () {
+        if (!this.name.startsWith('.endue-storage-')) looked += 1;
+        return getFile.call(this);
+      };
+      await write(root, 'always', '1');
+      return true;
+    })()`);
+    for (let n = 0; n < 24; n += 1) {
+      await worker.evaluate(`quick(${n})`);
+      const { hash, files } = await save();
+      await worker.evaluate('looked = 0');
+      // Nothing moved since: the same again, from memory.
+      expect(await save()).toMatchObject({ hash, files, uploaded_bytes: 0 });
+      expect(await worker.evaluate<number>('looked')).toBe(0);
+      const [listing] = await worker.evaluate<Record<string, string>[]>(`(async () => {
+        const found = {};
+        const visit = async (directory, at) => {
+          for await (const [name, handle] of directory.entries()) {
+            if (name.startsWith('.endue-storage-')) continue;
+            if (handle.kind === 'directory') await visit(handle, at + name + '/');
+            else found[at + name] = await (await handle.getFile()).text();
+          }
+        };
+        await visit(await (await (await navigator.storage.getDirectory()).getDirectoryHandle('storages'))
+          .getDirectoryHandle(${JSON.stringify(storage_id)}), '');
+        return [found];
+      })()`);
+      const entries = Object.entries(listing ?? {}).map(([at, text]) => ({
+        type: 'file' as const,
+        path: at,
+        size: Buffer.byteLength(text),
+        sha256: sha256(text),
+      }));
+      expect(hash).toBe(await treeHash(entries));
+    }
+  });
+});
+
 describe('tools.md, file_*: end to end', () => {
   const PNG =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -311,70 +372,5 @@ describe('storage.md: a token is used for its own job only, held in memory', () 
     // What is stored is found by this way of looking.
     expect(holding(storage_id)).not.toEqual([]);
     for (const secret of [token, refused, held.token]) expect(holding(secret)).toEqual([]);
-  });
-});
-
-describe('storage.md, Nothing is lost: an unchanged save that does not look at the files', () => {
-  it('misses no edit, however quickly it follows one', async () => {
-    const { storage_id, token } = await newStorage();
-    const save = () => path({ mode: 'save_path', storage_id, path: '', token });
-    const worker = await attachStorageWorker(world.browser);
-    // Behind the engine's back: what follows is told by the browser's observer alone.
-    await worker.evaluate(`(async () => {
-      const root = await (await (await navigator.storage.getDirectory()).getDirectoryHandle('storages'))
-        .getDirectoryHandle(${JSON.stringify(storage_id)}, { create: true });
-      const write = async (directory, name, text) => {
-        const writer = await (await directory.getFileHandle(name, { create: true })).createWritable();
-        await writer.write(text);
-        await writer.close();
-      };
-      const changes = [
-        (n) => write(root, 'same-size', String(n % 10)),
-        async (n) => write(await root.getDirectoryHandle('d' + n, { create: true }), 'deep', 'in ' + n),
-        async (n) => (await root.getFileHandle('same-size')).move(await root.getDirectoryHandle('d' + (n - 1), { create: true }), 'same-size'),
-        (n) => root.removeEntry('d' + (n - 2), { recursive: true }),
-      ];
-      globalThis.quick = async (n) => changes[n % changes.length](n);
-      globalThis.looked = 0;
-      const { getFile } = FileSystemFileHandle.prototype;
-      FileSystemFileHandle.prototype.getFile = function () {
-        if (!this.name.startsWith('.endue-storage-')) looked += 1;
-        return getFile.call(this);
-      };
-      await write(root, 'always', '1');
-      return true;
-    })()`);
-    try {
-      for (let n = 0; n < 24; n += 1) {
-        await worker.evaluate(`quick(${n})`);
-        const { hash, files } = await save();
-        await worker.evaluate('looked = 0');
-        // Nothing moved since: the same again, from memory.
-        expect(await save()).toMatchObject({ hash, files, uploaded_bytes: 0 });
-        expect(await worker.evaluate<number>('looked')).toBe(0);
-        const [listing] = await worker.evaluate<Record<string, string>[]>(`(async () => {
-          const found = {};
-          const visit = async (directory, at) => {
-            for await (const [name, handle] of directory.entries()) {
-              if (name.startsWith('.endue-storage-')) continue;
-              if (handle.kind === 'directory') await visit(handle, at + name + '/');
-              else found[at + name] = await (await handle.getFile()).text();
-            }
-          };
-          await visit(await (await (await navigator.storage.getDirectory()).getDirectoryHandle('storages'))
-            .getDirectoryHandle(${JSON.stringify(storage_id)}), '');
-          return [found];
-        })()`);
-        const entries = Object.entries(listing ?? {}).map(([at, text]) => ({
-          type: 'file' as const,
-          path: at,
-          size: Buffer.byteLength(text),
-          sha256: sha256(text),
-        }));
-        expect(hash).toBe(await treeHash(entries));
-      }
-    } finally {
-      await worker.detach();
-    }
   });
 });
