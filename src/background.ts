@@ -5,7 +5,7 @@
 import validators from 'virtual:tool-validators';
 import { readAgentFacts } from './platform/agent-facts';
 import { ensureAlarms, onAlarm } from './platform/alarms';
-import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
+import { sendBody } from './platform/answer-channel';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
 import { createHandshakeWatch } from './platform/handshake-watch';
@@ -13,7 +13,7 @@ import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/me
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
-import { bodyKey } from './router/body-key';
+import { asBlob } from './protocol/content';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
 import { createHandshakeStatus } from './router/handshake-status';
@@ -48,7 +48,7 @@ const setTimer: SetTimer = (callback, delay_ms) => {
 const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 
 // First: opening its database takes longest, and every request waits for it.
-const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
+const ledger = createLedger({ run, now });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
 const facts = remembered(readAgentFacts);
@@ -77,7 +77,8 @@ const dispatch = createDispatch({
     reencode,
     screen,
   }),
-  bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
+  newBodyKey: newId,
+  sendBody,
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
@@ -121,8 +122,8 @@ serve<RouterMessages>(
     listActivity: ledger.activity,
     lastPicture: createLastPicture({
       find: pictures.last,
-      shrink: ({ blob, width, height }) =>
-        reencode(blob, {
+      shrink: ({ content, mime_type, width, height }) =>
+        reencode(asBlob(content, mime_type), {
           mime_type: 'image/jpeg',
           quality: 80,
           ...fitWithin({ width, height }, SHOWN_PICTURE),

@@ -1,14 +1,16 @@
 /** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
-import { readBody, receiveBodies } from './platform/answer-bodies';
+import { receiveBodies } from './platform/answer-channel';
 import { browser } from './platform/browser';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
+import { contentSize } from './protocol/content';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
 import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
 import { createBrowserSocket } from './relay/socket';
+import { readAnswerBody } from './router/ledger-database';
 
 const clock: Clock = {
   wall: () => Date.now(),
@@ -19,10 +21,18 @@ const clock: Clock = {
   },
 };
 
+const received = receiveBodies((content) => {
+  // What is larger is uploaded as it is.
+  if (contentSize(content) <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(content);
+});
+
 const host = new RelayHost({
   createSocket: createBrowserSocket,
   router: send,
-  readBody,
+  readBody: async (key, field) => {
+    const body = received.take(key) ?? (await readAnswerBody(key));
+    return body && Object.hasOwn(body, field) ? body[field] : undefined;
+  },
   shrink: (blob, maxBytes) => shrinkPicture(blob, maxBytes, decodeInBrowser),
   clock,
   random: Math.random,
@@ -33,10 +43,6 @@ const host = new RelayHost({
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
 });
 
-receiveBodies((blob) => {
-  // What is larger is uploaded as it is.
-  if (blob.size <= DEFAULT_MAX_INLINE_BYTES) prepareBase64(blob);
-});
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
     host.reconfigure();

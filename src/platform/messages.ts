@@ -1,7 +1,7 @@
 /**
  * Every message between the extension's own contexts, as one typed map: who it is for, what goes in, what
  * comes out. Whatever came over the wire travels as JSON text: Chrome's messages would turn an unpaired
- * surrogate into U+FFFD, and `JSON.stringify` escapes it. Binary never travels here (see `answer-bodies`).
+ * surrogate into U+FFFD, and `JSON.stringify` escapes it. Binary never travels here (see `answer-channel`).
  */
 import type { Progress, ReadyFrame } from '../protocol/frames';
 import type { ActivityEntry } from '../settings/activity';
@@ -34,7 +34,7 @@ export type DialDecision =
 
 export type IdleState = 'not_enrolled' | 'token_stopped' | 'paused' | 'blocked_by_policy';
 
-/** Binary of an answer, without its bytes: they lie in the answer bodies under the answer's key. */
+/** Binary of an answer, without its bytes: they lie in the ledger under the answer's body key. */
 export interface AttachmentFacts {
   field: string;
   mime_type: string;
@@ -47,7 +47,7 @@ export interface AnswerMessage {
   outcome: string;
   duration_ms: number;
   attachments: AttachmentFacts[];
-  /** Where the attachments' bytes are (see `answer-bodies`); null without attachments. */
+  /** Where the attachments' bytes are in the ledger; null without attachments. */
   body_key: string | null;
 }
 

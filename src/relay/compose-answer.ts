@@ -4,6 +4,7 @@
  * be. Knows no socket; bytes, upload and shrinking are passed in.
  */
 import type { AnswerMessage, AttachmentFacts } from '../platform/messages';
+import { asBlob, type Content, contentSize } from '../protocol/content';
 import { AgentError } from '../protocol/errors';
 import type { BlobReference } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
@@ -20,11 +21,11 @@ import {
 
 export interface ComposeParts {
   /** The bytes of one attachment, or undefined when they are no longer kept. */
-  readBody(bodyKey: string, field: string): Promise<Blob | undefined>;
+  readBody(bodyKey: string, field: string): Promise<Content | undefined>;
   /** Null when there is no address for it, or the upload failed. */
   upload(attachment: AttachmentFacts, blob: Blob): Promise<BlobReference | null>;
   /** The bytes as base64. */
-  base64(blob: Blob): Promise<string>;
+  base64(content: Content): string | Promise<string>;
   /** Null when it cannot be made to fit. */
   shrink(blob: Blob, maxBytes: number): Promise<ShrunkPicture | null>;
 }
@@ -42,8 +43,8 @@ export async function composeAnswer(
     if (outcome.status === 'error') return responseFrame(id, outcome, duration_ms);
     let output: JsonObject | null = outcome.output;
     for (const attachment of answer.attachments) {
-      const blob = await bytesOf(answer, attachment, parts);
-      output = await place(id, output ?? {}, attachment, blob, { duration_ms, maxInlineBytes, parts });
+      const content = await bytesOf(answer, attachment, parts);
+      output = await place(id, output ?? {}, attachment, content, { duration_ms, maxInlineBytes, parts });
     }
     return responseFrame(id, { status: 'ok', output, error: null }, duration_ms);
   } catch (thrown) {
@@ -56,17 +57,17 @@ async function bytesOf(
   { body_key }: AnswerMessage,
   { field }: AttachmentFacts,
   parts: ComposeParts,
-): Promise<Blob> {
-  const blob = body_key === null ? undefined : await parts.readBody(body_key, field);
-  if (!blob) throw new AgentError('result_expired');
-  return blob;
+): Promise<Content> {
+  const content = body_key === null ? undefined : await parts.readBody(body_key, field);
+  if (!content) throw new AgentError('result_expired');
+  return content;
 }
 
 async function place(
   id: string,
   output: JsonObject,
   attachment: AttachmentFacts,
-  blob: Blob,
+  content: Content,
   {
     duration_ms,
     maxInlineBytes,
@@ -76,12 +77,15 @@ async function place(
   const { field, mime_type } = attachment;
   const room = inlineRoom(id, output, field, duration_ms);
   if (room < 0) throw new AgentError('output_too_large');
-  if (blob.size > maxInlineBytes || blob.size > room) {
-    const reference = await parts.upload(attachment, blob);
+  const size = contentSize(content);
+  if (size > maxInlineBytes || size > room) {
+    const reference = await parts.upload(attachment, asBlob(content, mime_type));
     if (reference) return withReference(output, field, reference);
   }
-  if (blob.size <= room) return withInline(output, field, await parts.base64(blob));
-  const smaller = mime_type.startsWith('image/') ? await parts.shrink(blob, room - FACTS_ROOM) : null;
+  if (size <= room) return withInline(output, field, await parts.base64(content));
+  const smaller = mime_type.startsWith('image/')
+    ? await parts.shrink(asBlob(content, mime_type), room - FACTS_ROOM)
+    : null;
   if (!smaller) throw new AgentError('blob_upload_failed');
   return withInline(withTrueFacts(output, smaller), field, await parts.base64(smaller.blob));
 }

@@ -3,14 +3,18 @@
  * JSON text. Pure.
  */
 import type { AnswerMessage, AttachmentFacts } from '../platform/messages';
+import { type AnswerBody, contentSize } from '../protocol/content';
 import { ERROR_SENTENCES, type ErrorCode } from '../protocol/errors';
 import type { Outcome } from '../protocol/frames';
 import { utf8Length } from '../protocol/json';
 import { MAX_FRAME_BYTES } from '../protocol/limits';
+import type { Attachment, ToolResult } from '../tools/tool';
 
 /** An answer, and what the activity says of it. */
 export interface Answer {
   message: AnswerMessage;
+  /** What is stored under the message's `body_key`; null without attachments. */
+  body: AnswerBody | null;
   outcome: 'ok' | ErrorCode;
 }
 
@@ -28,18 +32,18 @@ export function errorAnswer(
   };
   return {
     message: { outcome: JSON.stringify(outcome), duration_ms, attachments: [], body_key: null },
+    body: null,
     outcome: code,
   };
 }
 
 /**
- * The answer of a tool that succeeded, its attachments stored under `body_key`. An output that JSON cannot
- * hold is `internal_error`; one that no frame could hold is `output_too_large` (wire.md §6).
+ * The answer of a tool that succeeded, its attachments to be stored under `body_key`. An output that JSON
+ * cannot hold is `internal_error`; one that no frame could hold is `output_too_large` (wire.md §6).
  */
 export function okAnswer(
-  output: unknown,
-  attachments: AttachmentFacts[],
-  body_key: string | null,
+  { output, attachments = [] }: ToolResult,
+  body_key: () => string,
   duration_ms: number,
 ): Answer {
   let text: string | undefined;
@@ -54,11 +58,19 @@ export function okAnswer(
     message: {
       outcome: `{"status":"ok","output":${text},"error":null}`,
       duration_ms,
-      attachments,
-      body_key,
+      attachments: attachments.map(factsOf),
+      body_key: attachments.length > 0 ? body_key() : null,
     },
+    body:
+      attachments.length > 0
+        ? Object.fromEntries(attachments.map(({ field, content }) => [field, content]))
+        : null,
     outcome: 'ok',
   };
+}
+
+function factsOf({ field, mime_type, content }: Attachment): AttachmentFacts {
+  return { field, mime_type, size: contentSize(content) };
 }
 
 /** What an answer takes in the stores, in bytes. */

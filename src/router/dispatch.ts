@@ -5,13 +5,13 @@
  * database: they are passed in.
  */
 import type { AnswerMessage, RequestText, RunReply } from '../platform/messages';
+import type { AnswerBody } from '../protocol/content';
 import { AgentError, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
-import type { JsonObject } from '../protocol/json';
 import type { SetTimer } from '../tools/timing';
-import type { Attachment, Tool, ToolContext, ToolPolicy, ToolResult } from '../tools/tool';
+import type { ToolContext, ToolPolicy } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
-import { type GateRules, gate } from './gate';
+import { type GateRules, gate, type Passed } from './gate';
 import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
 import { canonicalRequest, idKey, inputHash } from './request-hash';
 
@@ -34,11 +34,10 @@ export interface DispatchOptions {
   /** Asked for every request: a changed rule counts from the next one on (wire.md §8). */
   policy(): Promise<ToolPolicy>;
   surroundings(): Promise<ToolSurroundings>;
-  bodies: {
-    newKey(): string;
-    putBody(key: string, attachments: readonly { field: string; blob: Blob }[]): Promise<void>;
-    removeBodies(keys: string[]): Promise<void>;
-  };
+  /** A key that no other answer's body has. */
+  newBodyKey(): string;
+  /** Takes a body to where it will be sent from, while its answer is being written down. */
+  sendBody(key: string, body: AnswerBody): void;
   progress(id: string, progress: Progress): void;
   /** False once Chrome has begun to end this instance: its API fails then, while the script still runs. */
   isAlive(): Promise<boolean>;
@@ -75,10 +74,18 @@ interface Flight {
   answer: Promise<AnswerMessage>;
 }
 
+type PassedRequest = Extract<Passed, { pass: true }>;
+
+/** What a tool will need, on its way. */
+interface Preparation {
+  surroundings: Promise<ToolSurroundings>;
+  looked: Promise<unknown>;
+}
+
 const REFUSED_WITHOUT_RULES = { pass: false, refusal: new AgentError('internal_error') } as const;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { ledger, bodies, now, setTimer } = options;
+  const { ledger, now, setTimer } = options;
   const flights = new Map<string, Flight[]>();
 
   function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
@@ -131,7 +138,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       const { code, message } = passed.refusal;
       return settle(flight, known, errorAnswer(code, message, elapsed(flight)), false);
     }
-    const { tool, input } = passed;
+    const { tool } = passed;
+    const ready = prepare(passed);
     let reply: LedgerReply;
     try {
       reply = await ledger.accept(known, tool.read_only);
@@ -141,7 +149,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
     flight.enter();
     if (reply.decision === 'execute') {
-      return settle(flight, known, await execute(flight, tool, input, passed.policy), true);
+      return settle(flight, known, await execute(flight, passed, ready), true);
     }
     // It runs under this instance, yet nobody here knows of it: its settlement must have failed.
     if (reply.decision === 'join') return settle(flight, known, errorAnswer('outcome_unknown'), true);
@@ -158,27 +166,39 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     }
   }
 
+  /** Begun before the ledger has written the id, which takes about as long. */
+  function prepare({ tool, input }: PassedRequest): Preparation {
+    const surroundings = options.surroundings();
+    const looked = tool.look
+      ? surroundings.then(({ browser }) => tool.look?.(input, browser))
+      : Promise.resolve(undefined);
+    // Whether the tool will run is not known yet; when it does, it meets the failure itself.
+    for (const preparation of [surroundings, looked]) preparation.catch(() => undefined);
+    return { surroundings, looked };
+  }
+
   /** What the tool came to, or the abort when that came first; its late outcome is lost then. */
-  async function execute(flight: Flight, tool: Tool, input: JsonObject, policy: ToolPolicy): Promise<Answer> {
+  async function execute(flight: Flight, passed: PassedRequest, ready: Preparation): Promise<Answer> {
     const { signal } = flight.abort;
     if (signal.aborted) return abortAnswer(flight);
     const aborted = new Promise<'aborted'>((resolve) => {
       signal.addEventListener('abort', () => resolve('aborted'), { once: true });
     });
-    const outcome = runTool(flight, tool, input, policy);
-    const first = await Promise.race([outcome, aborted]);
-    if (first !== 'aborted') return first;
-    outcome.then((late) => dropBody(late.message));
-    return abortAnswer(flight);
+    const first = await Promise.race([runTool(flight, passed, ready), aborted]);
+    return first === 'aborted' ? abortAnswer(flight) : first;
   }
 
   /** Never rejects: whatever a tool throws is an answer. */
-  async function runTool(flight: Flight, tool: Tool, input: JsonObject, policy: ToolPolicy): Promise<Answer> {
+  async function runTool(
+    flight: Flight,
+    { tool, input, policy }: PassedRequest,
+    { surroundings, looked }: Preparation,
+  ): Promise<Answer> {
     const { request, abort, deadline } = flight;
     let over = false;
     try {
-      const result = await tool.run(input, {
-        ...(await options.surroundings()),
+      const context: ToolContext = {
+        ...(await surroundings),
         request_id: request.id,
         signal: abort.signal,
         deadline,
@@ -187,8 +207,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         progress: (progress) => {
           if (!over && !abort.signal.aborted) options.progress(request.id, progress);
         },
-      });
-      return await answerOf(flight, result);
+      };
+      return okAnswer(await tool.run(input, context, looked), options.newBodyKey, elapsed(flight));
     } catch (thrown) {
       if (!(thrown instanceof AgentError)) options.log(`${tool.name} failed: ${kindOf(thrown)}`);
       const { code, message } = toAgentError(thrown);
@@ -196,19 +216,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } finally {
       over = true;
     }
-  }
-
-  async function answerOf(flight: Flight, { output, attachments = [] }: ToolResult): Promise<Answer> {
-    const facts = attachments.map(({ field, mime_type, blob }: Attachment) => ({
-      field,
-      mime_type,
-      size: blob.size,
-    }));
-    const body_key = attachments.length > 0 ? bodies.newKey() : null;
-    if (body_key) await bodies.putBody(body_key, attachments);
-    const answer = okAnswer(output, facts, body_key, elapsed(flight));
-    if (body_key && answer.message.body_key === null) dropBody({ ...answer.message, body_key });
-    return answer;
   }
 
   /** Settles the id with `answer` unless it has another; `of_run` when that is what its run came to. */
@@ -220,6 +227,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   ): Promise<AnswerMessage> {
     // What failed because this instance is ending is no outcome: the next one sees a run that was cut off.
     if (answer.outcome !== 'ok' && !(await options.isAlive())) return new Promise(() => {});
+    const { body_key } = answer.message;
+    if (body_key && answer.body) options.sendBody(body_key, answer.body);
     const attempt = () => ledger.settle(known, { ...answer, of_run });
     let reply: LedgerReply;
     try {
@@ -228,8 +237,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } catch (thrown) {
       return answerUnrecorded(flight, answer, thrown);
     }
-    const stored = reply.decision === 'answer' ? reply.message.body_key : null;
-    if (stored !== answer.message.body_key) dropBody(answer.message);
     return answerIn(reply);
   }
 
@@ -238,11 +245,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     options.log(`the ledger failed: ${kindOf(thrown)}`);
     flight.stays = true;
     return answer.message;
-  }
-
-  function dropBody({ body_key }: AnswerMessage): void {
-    // A body that stays behind is found by a later sweep of the ledger.
-    if (body_key) bodies.removeBodies([body_key]).catch(() => undefined);
   }
 
   function abortAnswer(flight: Flight): Answer {

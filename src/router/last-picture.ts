@@ -1,10 +1,12 @@
 /** The last picture that was sent to the platform, small enough for the popup (ui.md, What was seen). */
 import type { Overview } from '../platform/messages';
+import type { Content } from '../protocol/content';
 
 export interface SentPicture {
   /** Names the picture: the same id is the same picture. */
   image_id: string;
-  blob: Blob;
+  content: Content;
+  mime_type: string;
   width: number;
   height: number;
   /** Epoch milliseconds. */

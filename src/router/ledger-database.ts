@@ -1,8 +1,9 @@
 /**
- * The ledger's database: one of IndexedDB, with a store of small entries and a store of answers, so that
- * looking through the entries reads no answer. It knows transactions and order, not what they are for.
+ * The ledger's database: one of IndexedDB, with a store of small entries, one of answers and one of their
+ * binary, so that looking through the entries reads no answer. It knows transactions and order, not what they are for.
  */
 import { promisifyRequest } from 'idb-keyval';
+import type { AnswerBody } from '../protocol/content';
 import type { AnsweredEntry, LedgerEntry } from './ledger';
 
 export type Row = LedgerEntry & { key: string };
@@ -12,11 +13,13 @@ export interface Stores {
   entries: IDBObjectStore;
   /** `AnswerMessage` by the key of its entry. */
   answers: IDBObjectStore;
+  /** `AnswerBody` by the `body_key` of its answer. */
+  bodies: IDBObjectStore;
 }
 
 export interface LedgerDatabase {
   /**
-   * One transaction over both stores; resolves when it is complete, with `strict` when it is on the disk.
+   * One transaction over all stores; resolves when it is complete, with `strict` when it is on the disk.
    * `work` may call `commit` itself once all its requests are made: Chrome need not ask then whether more
    * are to come. When `work` rejects, nothing was written.
    */
@@ -31,13 +34,15 @@ export interface LedgerDatabase {
   attempt(durability: IDBTransactionDurability, write: (stores: Stores) => IDBRequest[]): Promise<boolean>;
 }
 
+export const LEDGER_DATABASE = 'endue-ledger';
+const VERSION = 2;
 const ENTRIES = 'entries';
 const ANSWERS = 'answers';
+const BODIES = 'bodies';
 /** Over `[since, key]`. */
 export const BY_SINCE = 'by_since';
 /** Over `[answered_at, key]`: the answers that are kept. */
 export const BY_ANSWERED = 'by_answered';
-export const BY_BODY = 'by_body';
 /** Rows read in one go: requests get their turn in between. */
 const BATCH = 500;
 
@@ -56,7 +61,11 @@ export function openLedgerDatabase(name: string): LedgerDatabase {
       if (!committed) transaction.commit();
       committed = true;
     };
-    const stores = { entries: transaction.objectStore(ENTRIES), answers: transaction.objectStore(ANSWERS) };
+    const stores = {
+      entries: transaction.objectStore(ENTRIES),
+      answers: transaction.objectStore(ANSWERS),
+      bodies: transaction.objectStore(BODIES),
+    };
     try {
       const result = await work(stores, commit);
       commit();
@@ -84,6 +93,17 @@ export function openLedgerDatabase(name: string): LedgerDatabase {
       }
     },
   };
+}
+
+/** The binary of one answer, or undefined when it is no longer kept. For a context that only reads. */
+export async function readAnswerBody(key: string, name = LEDGER_DATABASE): Promise<AnswerBody | undefined> {
+  const database = await openDatabase(name, () => undefined);
+  try {
+    const store = database.transaction(BODIES, 'readonly').objectStore(BODIES);
+    return await promisifyRequest<AnswerBody | undefined>(store.get(key));
+  } finally {
+    database.close();
+  }
 }
 
 export function readRow({ entries }: Stores, key: string): Promise<Row | undefined> {
@@ -126,13 +146,15 @@ function connector(name: string): Connection {
 }
 
 async function openDatabase(name: string, onLost: () => void): Promise<IDBDatabase> {
-  const request = indexedDB.open(name, 1);
-  request.onupgradeneeded = () => {
-    const entries = request.result.createObjectStore(ENTRIES, { keyPath: 'key' });
-    entries.createIndex(BY_SINCE, ['since', 'key']);
-    entries.createIndex(BY_ANSWERED, ['answered_at', 'key']);
-    entries.createIndex(BY_BODY, 'body_key');
-    request.result.createObjectStore(ANSWERS);
+  const request = indexedDB.open(name, VERSION);
+  request.onupgradeneeded = ({ oldVersion }) => {
+    if (oldVersion < 1) {
+      const entries = request.result.createObjectStore(ENTRIES, { keyPath: 'key' });
+      entries.createIndex(BY_SINCE, ['since', 'key']);
+      entries.createIndex(BY_ANSWERED, ['answered_at', 'key']);
+      request.result.createObjectStore(ANSWERS);
+    }
+    request.result.createObjectStore(BODIES);
   };
   const opened = await promisifyRequest(request);
   opened.onclose = onLost;
@@ -149,7 +171,7 @@ async function beginTransaction(
   durability: IDBTransactionDurability,
 ): Promise<IDBTransaction> {
   const start = async () =>
-    (await connection.open()).transaction([ENTRIES, ANSWERS], 'readwrite', { durability });
+    (await connection.open()).transaction([ENTRIES, ANSWERS, BODIES], 'readwrite', { durability });
   try {
     return await start();
   } catch {

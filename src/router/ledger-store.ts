@@ -4,12 +4,20 @@
  */
 import { promisifyRequest } from 'idb-keyval';
 import type { AnswerMessage } from '../platform/messages';
+import type { AnswerBody } from '../protocol/content';
 import type { ErrorCode } from '../protocol/errors';
 import type { ActivityEntry } from '../settings/activity';
 import { answerBytes, errorAnswer } from './answers';
 import { accept, begin, end, type Settlement, settle } from './ledger';
-import { BY_SINCE, openLedgerDatabase, type Row, readRow, type Stores } from './ledger-database';
-import { type AnswerBodies, createLedgerSweep } from './ledger-sweep';
+import {
+  BY_SINCE,
+  LEDGER_DATABASE,
+  openLedgerDatabase,
+  type Row,
+  readRow,
+  type Stores,
+} from './ledger-database';
+import { createLedgerSweep } from './ledger-sweep';
 
 export interface LedgerRequest {
   /** The ledger's names of a request (`request-hash.ts`). */
@@ -23,6 +31,8 @@ export interface LedgerRequest {
 
 export interface SettledRequest {
   message: AnswerMessage;
+  /** Stored with it, under its `body_key`. */
+  body: AnswerBody | null;
   outcome: 'ok' | ErrorCode;
   of_run: boolean;
 }
@@ -53,16 +63,15 @@ export interface LedgerOptions {
   /** UUID of this service worker instance. */
   run: string;
   now(): number;
-  bodies: AnswerBodies;
   database?: string;
 }
 
 /** So many bytes of new answers call for a sweep before its time. */
 const SWEEP_AFTER_BYTES = 16 * 1024 * 1024;
 
-export function createLedger({ run, now, bodies, database: name = 'endue-ledger' }: LedgerOptions): Ledger {
+export function createLedger({ run, now, database: name = LEDGER_DATABASE }: LedgerOptions): Ledger {
   const database = openLedgerDatabase(name);
-  const sweep = createLedgerSweep({ database, run, now, bodies });
+  const sweep = createLedgerSweep({ database, run, now });
 
   /** The kept answer of an answered entry. */
   async function keptAnswer({ answers }: Stores, key: string): Promise<LedgerReply> {
@@ -87,11 +96,11 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
 
   /** An id whose run was cut off: nobody will ever know more of it. */
   function recordCutOff({ entries, answers }: Stores, request: LedgerRequest): LedgerReply {
-    const { message, outcome } = errorAnswer('outcome_unknown');
-    const entry = end(settlement(request, { message, outcome, of_run: false }));
+    const unknown = errorAnswer('outcome_unknown');
+    const entry = end(settlement(request, { ...unknown, of_run: false }));
     entries.put({ ...entry, key: request.key } satisfies Row);
-    answers.put(message, request.key);
-    return { decision: 'answer', message };
+    answers.put(unknown.message, request.key);
+    return { decision: 'answer', message: unknown.message };
   }
 
   async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
@@ -120,13 +129,14 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
 
   async function settleRequest(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply> {
     const { key } = request;
-    const { message, of_run } = settled;
+    const { message, body, of_run } = settled;
     const wanted = settlement(request, settled);
     const ended: Row = { ...end(wanted), key };
     // Of an id that runs here nothing else can be known than its start; of another one nothing at all.
-    const isFirst = await database.attempt('relaxed', ({ entries, answers }) => [
+    const isFirst = await database.attempt('relaxed', ({ entries, answers, bodies }) => [
       of_run ? entries.put(ended) : entries.add(ended),
       answers.add(message, key),
+      ...(body && message.body_key ? [bodies.put(body, message.body_key)] : []),
     ]);
     const reply = isFirst
       ? { decision: 'answer' as const, message }
@@ -138,7 +148,7 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
   /** Something is known of the id already. */
   function settleKnown(
     request: LedgerRequest,
-    { message }: SettledRequest,
+    { message, body }: SettledRequest,
     wanted: Settlement,
   ): Promise<LedgerReply> {
     const { key } = request;
@@ -148,6 +158,7 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
         case 'record':
           stores.entries.put({ ...found.entry, key } satisfies Row);
           stores.answers.put(message, key);
+          if (body && message.body_key) stores.bodies.put(body, message.body_key);
           return { decision: 'answer', message };
         case 'answer':
           return keptAnswer(stores, key);

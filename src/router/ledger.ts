@@ -33,7 +33,7 @@ export interface AnsweredEntry extends Ended {
   answered_at: number;
   /** What the answer and its attachments take, in bytes. */
   answer_bytes: number;
-  /** Where its attachments are (`platform/answer-bodies.ts`), or null. */
+  /** Where its attachments are (`ledger-database.ts`), or null. */
   body_key: string | null;
 }
 

@@ -2,6 +2,7 @@
  * One queue of screen captures for everyone (tools.md, screenshot): Chrome allows two a second, counts
  * refused and failed ones too, and never answers for a minimized window. Knows no `chrome` and no clock.
  */
+import type { Content } from '../protocol/content';
 import { CAPTURES_PER_SECOND } from '../protocol/limits';
 import { CaptureQuotaExceeded, captureUnanswered } from './capture-errors';
 import type { SetTimer } from './timing';
@@ -23,7 +24,7 @@ export interface ActiveTab {
 }
 
 export interface Capture {
-  blob: Blob;
+  content: Content;
   mime_type: string;
   width: number;
   height: number;

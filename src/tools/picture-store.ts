@@ -4,6 +4,7 @@
  * that they outlive the service worker; what this worker kept itself is there at once, written or not.
  */
 import { createStore, get, promisifyRequest } from 'idb-keyval';
+import { type Content, contentSize } from '../protocol/content';
 import { PICTURES_KEPT_BYTES, PICTURES_KEPT_MS } from '../protocol/limits';
 import type { SetTimer } from './timing';
 
@@ -25,7 +26,7 @@ export interface PictureFacts {
 }
 
 export interface Picture extends PictureFacts {
-  blob: Blob;
+  content: Content;
 }
 
 export interface PictureStore {
@@ -74,7 +75,7 @@ const BEHIND_ANSWER_MS = 100;
 export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions): PictureStore {
   const store = createStore('endue-pictures', 'pictures');
   /** Pictures that this worker kept or read; only those of the index. */
-  const held = new Map<string, Blob>();
+  const held = new Map<string, Content>();
   let loading: Promise<Index> | null = null;
 
   function load(): Promise<Index> {
@@ -115,7 +116,7 @@ export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions
     const kept = added !== null && index.pictures.some(({ image_id }) => image_id === added.image_id);
     try {
       await store('readwrite', (objects) => {
-        if (kept) objects.put(added.blob, added.image_id);
+        if (kept) objects.put(added.content, added.image_id);
         for (const image_id of evicted) objects.delete(image_id);
         objects.put(index, INDEX_KEY);
         return promisifyRequest(objects.transaction);
@@ -126,41 +127,41 @@ export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions
     return kept;
   }
 
-  async function readBlob(image_id: string): Promise<Blob | undefined> {
+  async function readContent(image_id: string): Promise<Content | undefined> {
     try {
-      return await get<Blob>(image_id, store);
+      return await get<Content>(image_id, store);
     } catch {
       return undefined;
     }
   }
 
-  async function withBlob(facts: PictureFacts | undefined): Promise<Picture | null> {
+  async function withContent(facts: PictureFacts | undefined): Promise<Picture | null> {
     if (!facts) return null;
-    const blob = held.get(facts.image_id) ?? (await readBlob(facts.image_id));
-    if (!blob) return null;
-    held.set(facts.image_id, blob);
-    return { ...facts, blob };
+    const content = held.get(facts.image_id) ?? (await readContent(facts.image_id));
+    if (!content) return null;
+    held.set(facts.image_id, content);
+    return { ...facts, content };
   }
 
   return {
     keep(picture, { sent }) {
       const image_id = newId();
-      const { blob, ...facts } = picture;
-      const added: PictureFacts = { ...facts, image_id, size: blob.size };
+      const { content, ...facts } = picture;
+      const added: PictureFacts = { ...facts, image_id, size: contentSize(content) };
       const kept = load().then(async (index) => {
         index.pictures.push(added);
-        held.set(image_id, blob);
+        held.set(image_id, content);
         if (sent) {
           index.last_sent = image_id;
           await new Promise<void>((resolve) => setTimer(resolve, BEHIND_ANSWER_MS));
         }
-        return write(index, { ...added, blob });
+        return write(index, { ...added, content });
       });
       return { image_id, kept };
     },
     async get(image_id) {
       const { pictures } = await load();
-      return withBlob(pictures.find((facts) => facts.image_id === image_id && !isExpired(facts)));
+      return withContent(pictures.find((facts) => facts.image_id === image_id && !isExpired(facts)));
     },
     async find({ tab_id, url, wish }, not_before) {
       const { pictures } = await load();
@@ -170,7 +171,7 @@ export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions
         facts.wish === wish &&
         facts.captured_at >= not_before &&
         !isExpired(facts);
-      return withBlob(pictures.findLast(fits));
+      return withContent(pictures.findLast(fits));
     },
     markSent(image_id) {
       load().then((index) => {
@@ -182,7 +183,7 @@ export function createPictureStore({ now, newId, setTimer }: PictureStoreOptions
     },
     async last() {
       const { pictures, last_sent } = await load();
-      return withBlob(pictures.find(({ image_id }) => image_id === last_sent));
+      return withContent(pictures.find(({ image_id }) => image_id === last_sent));
     },
     async sweep() {
       const index = await load();

@@ -1,5 +1,6 @@
 /** `screenshot`: a picture of what a window shows (tools.md, screenshot). */
 import type { Browser } from 'webextension-polyfill';
+import { asBlob, type Content, contentSize } from '../protocol/content';
 import { AgentError } from '../protocol/errors';
 import { DEFAULT_JPEG_QUALITY } from '../protocol/limits';
 import type { Capture, CaptureRequest } from './capture-queue';
@@ -28,7 +29,7 @@ interface Wish {
   max_height?: number;
 }
 
-export const screenshot = defineTool<ScreenshotInput>({
+export const screenshot = defineTool<ScreenshotInput, number | undefined>({
   name: 'screenshot',
   description:
     'Takes a picture of the visible part of a page: of the active tab in the browser window that was last used, or of tab_id. ' +
@@ -94,13 +95,15 @@ export const screenshot = defineTool<ScreenshotInput>({
   read_only: true,
   os_action: 'screen.capture',
   requires_confirmation: false,
-  async run(input, context) {
+  look: async (input, browser) =>
+    input.image_id === undefined ? visibleWindow(browser, input.tab_id) : undefined,
+  async run(input, context, looked) {
     refuseMixtures(input);
     const deliver = input.deliver_image ?? false;
     if (input.image_id !== undefined)
       return answer(await keptPicture(input.image_id, context), deliver, context);
     const wish = wishOf(input);
-    const window_id = await visibleWindow(context.browser, input.tab_id);
+    const window_id = (await looked) ?? (await visibleWindow(context.browser, input.tab_id));
     const young =
       input.max_age_ms === undefined ? null : await youngPicture(window_id, input.max_age_ms, wish, context);
     if (young) return answer(young, deliver, context);
@@ -259,24 +262,25 @@ async function keep(
       'The picture is too large to be kept. Ask for jpeg, for max_width, or set deliver_image.',
     );
   }
-  return { ...facts, image_id, size: formed.blob.size };
+  return { ...facts, image_id, size: contentSize(formed.content) };
 }
 
 async function form(
-  { blob, mime_type, width, height }: Capture,
+  { content, mime_type, width, height }: Capture,
   wish: Wish,
   { reencode }: ToolContext,
-): Promise<ImageFacts & { blob: Blob }> {
+): Promise<ImageFacts & { content: Content }> {
   const size = fitWithin({ width, height }, wish);
   if (wish.format !== 'webp' && size.width === width && size.height === height) {
-    return { blob, mime_type, width, height };
+    return { content, mime_type, width, height };
   }
-  const formed = await reencode(blob, { mime_type: `image/${wish.format}`, quality: wish.quality, ...size });
-  return { ...(await blobFacts(formed)), blob: formed };
+  const encoding = { mime_type: `image/${wish.format}`, quality: wish.quality, ...size };
+  const formed = await reencode(asBlob(content, mime_type), encoding);
+  return { ...(await blobFacts(formed)), content: formed };
 }
 
 function answer(picture: Picture, deliver: boolean, { pictures }: ToolContext): ToolResult {
-  const { image_id, mime_type, width, height, captured_at, tab_id, window_id, blob } = picture;
+  const { image_id, mime_type, width, height, captured_at, tab_id, window_id, content } = picture;
   const output = {
     image_id,
     mime_type,
@@ -287,5 +291,5 @@ function answer(picture: Picture, deliver: boolean, { pictures }: ToolContext): 
   };
   if (!deliver) return { output };
   pictures.markSent(image_id);
-  return { output, attachments: [{ field: 'image', mime_type, blob }] };
+  return { output, attachments: [{ field: 'image', mime_type, content }] };
 }

@@ -5,6 +5,7 @@
  */
 import type { Browser } from 'webextension-polyfill';
 import type { ScreenFacts } from '../platform/messages';
+import type { Content } from '../protocol/content';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { CaptureQueue } from './capture-queue';
@@ -19,7 +20,7 @@ export type ToolClass = 'observe' | 'interact' | 'files' | 'powerful';
 export interface Attachment {
   field: string;
   mime_type: string;
-  blob: Blob;
+  content: Content;
 }
 
 export interface ToolResult {
@@ -66,7 +67,7 @@ export interface ToolContext {
   screen: ScreenFacts | null;
 }
 
-export interface Tool<Input extends JsonObject = JsonObject> {
+export interface Tool<Input extends JsonObject = JsonObject, Look = unknown> {
   name: string;
   /** For a model that has never seen the product: what it does, when to use it, what it returns. */
   description: string;
@@ -78,13 +79,24 @@ export interface Tool<Input extends JsonObject = JsonObject> {
   /** The OS action type it also serves (os-interface.md), or null for the tools about tools. */
   os_action: string | null;
   requires_confirmation: boolean;
-  /** The input is valid by `input_schema`. Throws `AgentError` for every failure it foresees. */
-  run(input: Input, context: ToolContext): Promise<ToolResult>;
+  /**
+   * Looks up what `run` will need, while the id is still being written down; its failure is `run`'s to meet.
+   * It must change nothing, and only a `read_only` tool has it.
+   */
+  look?(input: Input, browser: Browser): Promise<Look>;
+  /**
+   * The input is valid by `input_schema`; `looked` is what `look` came to. Throws `AgentError` for every
+   * failure it foresees.
+   */
+  run(input: Input, context: ToolContext, looked: Promise<Look>): Promise<ToolResult>;
 }
 
 /** Declares a tool with a typed input; the schema is what makes the type true at run time. */
-export function defineTool<Input extends object>(
-  tool: Omit<Tool, 'run'> & { run(input: Input, context: ToolContext): Promise<ToolResult> },
+export function defineTool<Input extends object, Look = void>(
+  tool: Omit<Tool, 'look' | 'run'> & {
+    look?: ((input: Input, browser: Browser) => Promise<Look>) | undefined;
+    run(input: Input, context: ToolContext, looked: Promise<Look>): Promise<ToolResult>;
+  },
 ): Tool {
   return tool as unknown as Tool;
 }

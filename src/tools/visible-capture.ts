@@ -1,5 +1,6 @@
 /** One capture by Chrome, with what the window showed just before and just after (tools.md, screenshot). */
 import type { Browser, Tabs } from 'webextension-polyfill';
+import { type Content, contentOf } from '../protocol/content';
 import { captureError } from './capture-errors';
 import type { ActiveTab, CaptureVisible } from './capture-queue';
 import { dataUrlBytes } from './data-url';
@@ -26,9 +27,9 @@ export function createVisibleCapture(browser: Browser, now: () => number): Captu
   };
 }
 
-/** A blob is made by a call to the browser process: it goes on while Chrome is asked for the tab. */
-async function pictureOf(data_url: string): Promise<ImageFacts & { blob: Blob }> {
+/** Goes on while Chrome is asked for the tab. */
+async function pictureOf(data_url: string): Promise<ImageFacts & { content: Content }> {
   const bytes = await dataUrlBytes(data_url);
   const facts = imageFacts(bytes);
-  return { ...facts, blob: new Blob([bytes], { type: facts.mime_type }) };
+  return { ...facts, content: contentOf(bytes, facts.mime_type) };
 }

@@ -27,7 +27,7 @@ const LIMITS: JsonObject = {
   ids_kept_ms: IDS_KEPT_MS,
 };
 
-export const workspaceInfo = defineTool<Record<never, never>>({
+export const workspaceInfo = defineTool<Record<never, never>, { windows: number; tabs: number }>({
   name: 'workspace_info',
   description:
     'Tells what this device is: agent and browser with their versions, operating system (os, arch), language and time zone, ' +
@@ -38,8 +38,15 @@ export const workspaceInfo = defineTool<Record<never, never>>({
   read_only: true,
   os_action: 'workspace.info',
   requires_confirmation: false,
-  async run(_input, { browser, facts, policy, screen }) {
+  async look(_input, browser) {
     const windows = await browser.windows.getAll({ populate: true });
+    return {
+      windows: windows.length,
+      tabs: windows.reduce((sum, { tabs = [] }) => sum + tabs.length, 0),
+    };
+  },
+  async run(_input, { browser, facts, policy, screen }, looked) {
+    const tabs = await looked;
     return {
       output: {
         agent: { name: AGENT_NAME, version: facts.version },
@@ -49,10 +56,7 @@ export const workspaceInfo = defineTool<Record<never, never>>({
         locale: browser.i18n.getUILanguage(),
         time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
         screen: screen && { width: screen.width, height: screen.height, scale: screen.scale },
-        tabs: {
-          windows: windows.length,
-          tabs: windows.reduce((sum, { tabs = [] }) => sum + tabs.length, 0),
-        },
+        tabs,
         storages: [],
         policy: { managed: policy.managed, blocked_tools: [...policy.blocked_tools].sort() },
         limits: LIMITS,

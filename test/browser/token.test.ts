@@ -362,7 +362,7 @@ describe('wire.md §1: the token is nowhere but where it must be', () => {
     const local = await popup.evaluate('chrome.storage.local.get(null)');
     expect(holdsToken(JSON.stringify(local))).toBe(true);
     const areas = await popup.evaluate<Record<string, string>>(READ_STORAGES);
-    expect(Object.keys(areas)).toEqual(expect.arrayContaining(['endue-ledger', 'endue-answer-bodies']));
+    expect(Object.keys(areas)).toEqual(expect.arrayContaining(['endue-ledger', 'endue-pictures']));
     expect(areas['endue-ledger']?.length).toBeGreaterThan(1_000);
     expect(
       leaksAmong(

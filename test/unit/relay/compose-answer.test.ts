@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerMessage } from '../../../src/platform/messages';
+import { asBlob } from '../../../src/protocol/content';
 import type { Outcome } from '../../../src/protocol/frames';
 import type { JsonObject } from '../../../src/protocol/json';
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits';
@@ -39,7 +40,7 @@ function parts(blob: Blob | undefined, changes: Partial<ComposeParts> = {}): Com
       asked.uploads.push({ field, size });
       return { name: field, mime_type, size, sha256: 'ab' };
     },
-    base64: async (blobs) => Buffer.from(await blobs.arrayBuffer()).toString('base64'),
+    base64: async (content) => Buffer.from(await asBlob(content, '').arrayBuffer()).toString('base64'),
     shrink: async (_blob, maxBytes) => {
       asked.shrinks.push(maxBytes);
       return { blob: new Blob([new Uint8Array(maxBytes)], { type: 'image/jpeg' }), width: 400, height: 200 };

@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
-import { bodyKeys, readBody } from '../../../src/platform/answer-bodies';
+import { describe, expect, test, vi } from 'vitest';
 import type { AnswerMessage } from '../../../src/platform/messages';
 import { AgentError } from '../../../src/protocol/errors';
 import type { JsonObject, JsonValue } from '../../../src/protocol/json';
 import { ANSWERS_KEPT_MS, MAX_FRAME_BYTES } from '../../../src/protocol/limits';
 import { REPLY_HELD_MS } from '../../../src/router/dispatch';
+import { readAnswerBody } from '../../../src/router/ledger-database';
 import type { Ledger } from '../../../src/router/ledger-store';
 import { settleDown } from './fake-clock';
 import { answerFor, codeOf, createRig, outcomeOf, request, startsOf } from './rig';
@@ -32,15 +32,16 @@ describe('an answer', () => {
     expect(rig.clock.pending).toBe(0);
   });
 
-  test('attachments go to the answer bodies, and a resend finds them', async () => {
+  test('attachments are sent ahead and stored with their answer, and a resend finds them', async () => {
     const rig = createRig();
     const answer = answerFor(rig.worker('w'), request('r1'));
     const { finish } = await startsOf(rig, 1);
-    const blob = new Blob(['picture'], { type: 'image/png' });
-    finish({ output: { image_id: 'i' }, attachments: [{ field: 'image', mime_type: 'image/png', blob }] });
+    const content = new TextEncoder().encode('picture');
+    finish({ output: { image_id: 'i' }, attachments: [{ field: 'image', mime_type: 'image/png', content }] });
     const { attachments, body_key } = await answer;
     expect(attachments).toEqual([{ field: 'image', mime_type: 'image/png', size: 7 }]);
-    expect(await (await readBody(body_key as string, 'image'))?.text()).toBe('picture');
+    expect(rig.sent).toEqual([{ key: body_key, body: { image: content } }]);
+    expect(await readAnswerBody(body_key as string, rig.database)).toEqual({ image: content });
     expect(await answerFor(rig.worker('later'), request('r1'))).toEqual(await answer);
   });
 
@@ -89,14 +90,44 @@ describe('an answer', () => {
   test('wire.md §6: an output no frame can hold is output_too_large, and its attachments go', async () => {
     const rig = createRig();
     const answer = answerFor(rig.worker('w'), request('r1'));
-    const kept = await bodyKeys();
     (await startsOf(rig, 1)).finish({
       output: { text: 'é'.repeat(MAX_FRAME_BYTES / 2) },
-      attachments: [{ field: 'image', mime_type: 'image/png', blob: new Blob(['x']) }],
+      attachments: [{ field: 'image', mime_type: 'image/png', content: new Blob(['x']) }],
     });
     expect(codeOf(await answer)).toBe('output_too_large');
-    await settleDown();
-    expect(await bodyKeys()).toEqual(kept);
+    expect(rig.sent).toEqual([]);
+    expect(await rig.storedBodies()).toEqual([]);
+  });
+});
+
+describe('what a tool looks up beforehand', () => {
+  test('is begun while its id is being written, and given to its run', async () => {
+    const rig = createRig();
+    let write = () => {};
+    const ledger = rig.ledger('w');
+    const slow: Ledger = {
+      ...ledger,
+      accept: async (...given) => {
+        await new Promise<void>((resolve) => {
+          write = resolve;
+        });
+        return ledger.accept(...given);
+      },
+    };
+    const answer = answerFor(rig.worker('w', { ledger: slow }), request('r1', 'look'));
+    await vi.waitFor(() => expect(rig.looks).toEqual(['look']));
+    expect(rig.started).toEqual([]);
+    write();
+    const { looked, finish } = await startsOf(rig, 1);
+    expect(await looked).toBe(1);
+    finish({ output: {} });
+    expect(codeOf(await answer)).toBe('ok');
+  });
+
+  test('is not looked up for a request that is refused', async () => {
+    const rig = createRig();
+    await answerFor(rig.worker('w'), request('r1', 'look', { texts: '' }));
+    expect(rig.looks).toEqual([]);
   });
 });
 
@@ -354,7 +385,6 @@ describe('wire.md §5 rule 5: cancel', () => {
   test('a running tool is told to stop, and cancelled is the answer at once', async () => {
     const rig = createRig();
     const worker = rig.worker('w');
-    const kept = await bodyKeys();
     const answer = answerFor(worker, request('r1'));
     const { context, finish } = await startsOf(rig, 1);
     worker.cancel('r1');
@@ -363,13 +393,13 @@ describe('wire.md §5 rule 5: cancel', () => {
     context.progress({ completed: 1, total: null, unit: 'steps' });
     finish({
       output: { late: true },
-      attachments: [{ field: 'image', mime_type: 'image/png', blob: new Blob(['late']) }],
+      attachments: [{ field: 'image', mime_type: 'image/png', content: new Blob(['late']) }],
     });
     await settleDown();
     expect(codeOf(await answerFor(worker, request('r1')))).toBe('cancelled');
     expect(rig.progress).toEqual([]);
     expect(await rig.activity()).toHaveLength(1);
-    expect(await bodyKeys()).toEqual(kept);
+    expect(await rig.storedBodies()).toEqual([]);
   });
 
   test('the real outcome stands when it came first', async () => {

@@ -1,9 +1,9 @@
+import { promisifyRequest } from 'idb-keyval';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { bodyKeys, putBody, removeBodies } from '../../../src/platform/answer-bodies';
 import type { AnswerMessage } from '../../../src/platform/messages';
 import { ANSWERS_KEPT_BYTES, ANSWERS_KEPT_MS, IDS_KEPT_MS } from '../../../src/protocol/limits';
 import { errorAnswer } from '../../../src/router/answers';
-import { bodyKey } from '../../../src/router/body-key';
+import { readAnswerBody } from '../../../src/router/ledger-database';
 import type { Ledger, SettledRequest } from '../../../src/router/ledger-store';
 import { createRig } from './rig';
 
@@ -11,7 +11,12 @@ const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
 const named = (key: string, input_hash = 'h') => ({ key, input_hash, tool: 'tab_list', started_at: 5 });
-const ok = (message: AnswerMessage, of_run = false): SettledRequest => ({ message, outcome: 'ok', of_run });
+const ok = (message: AnswerMessage, of_run = false): SettledRequest => ({
+  message,
+  body: message.body_key === null ? null : { image: new Uint8Array([1]) },
+  outcome: 'ok',
+  of_run,
+});
 const answer = (changes: Partial<AnswerMessage> = {}): AnswerMessage => ({
   outcome: '{"status":"ok","output":{},"error":null}',
   duration_ms: 1,
@@ -26,15 +31,8 @@ const withBody = (body_key: string, size: number): AnswerMessage =>
 const stateOf = async (ledger: Ledger, key: string): Promise<string> =>
   (await ledger.settle(named(key), { ...errorAnswer('timeout'), of_run: false })).decision;
 
-async function storeBody(at: number): Promise<string> {
-  const key = bodyKey(at, crypto.randomUUID());
-  await putBody(key, [{ field: 'image', blob: new Blob(['x']) }]);
-  return key;
-}
-
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await removeBodies(await bodyKeys());
 });
 
 describe('wire.md §5 rule 4: one step is one decision', () => {
@@ -143,6 +141,72 @@ describe('wire.md §5 rule 4: one step is one decision', () => {
   });
 });
 
+describe('an answer and its binary are one', () => {
+  test('both are there or neither is', async () => {
+    const rig = createRig();
+    const ledger = rig.ledger('w');
+    await ledger.accept(named('a'), true);
+    const put = IDBObjectStore.prototype.put;
+    const failing = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
+      this: IDBObjectStore,
+      ...given
+    ) {
+      if (this.name === 'bodies') throw new DOMException('full', 'QuotaExceededError');
+      return put.apply(this, given);
+    });
+    await expect(ledger.settle(named('a'), ok(withBody('body', 1), true))).rejects.toThrow('full');
+    failing.mockRestore();
+    expect((await ledger.accept(named('a'), true)).decision).toBe('join');
+    expect(await rig.storedBodies()).toEqual([]);
+    await ledger.settle(named('a'), ok(withBody('body', 1), true));
+    expect(await readAnswerBody('body', rig.database)).toEqual({ image: new Uint8Array([1]) });
+    expect(await readAnswerBody('other', rig.database)).toBeUndefined();
+  });
+
+  test('a settlement that came second stores nothing', async () => {
+    const rig = createRig();
+    const ledger = rig.ledger('w');
+    await ledger.settle(named('a'), ok(answer()));
+    await ledger.settle(named('a'), ok(withBody('body', 1)));
+    await ledger.settle(named('a'), ok(withBody('body', 1), true));
+    expect(await rig.storedBodies()).toEqual([]);
+  });
+
+  test('what runs and is settled from outside keeps its binary, too', async () => {
+    const rig = createRig();
+    await rig.ledger('dead').accept(named('a'), true);
+    await rig.ledger('w').settle(named('a'), ok(withBody('body', 1)));
+    expect(await rig.storedBodies()).toEqual(['body']);
+  });
+
+  test('a ledger of the first version, whose answers lay apart from their binary, is taken over', async () => {
+    const rig = createRig();
+    const opening = indexedDB.open(rig.database, 1);
+    opening.onupgradeneeded = () => {
+      const entries = opening.result.createObjectStore('entries', { keyPath: 'key' });
+      entries.createIndex('by_since', ['since', 'key']);
+      entries.createIndex('by_answered', ['answered_at', 'key']);
+      entries.createIndex('by_body', 'body_key');
+      opening.result.createObjectStore('answers').put(answer(), 'a');
+      entries.put({
+        key: 'a',
+        state: 'answered',
+        input_hash: 'h',
+        since: 1,
+        answered_at: rig.clock.now(),
+        answer_bytes: 1,
+        body_key: null,
+        activity: { at: 1, tool: 'tab_list', outcome: 'ok', duration_ms: 1 },
+      });
+    };
+    (await promisifyRequest(opening)).close();
+    const ledger = rig.ledger('w');
+    expect(await ledger.accept(named('a'), false)).toEqual({ decision: 'answer', message: answer() });
+    await ledger.settle(named('b'), ok(withBody('body', 1)));
+    expect(await rig.storedBodies()).toEqual(['body']);
+  });
+});
+
 describe('wire.md §5 rule 4: sweeping', () => {
   test('answers go after 24 h, their ids and hashes after 7 days', async () => {
     const rig = createRig();
@@ -165,7 +229,7 @@ describe('wire.md §5 rule 4: sweeping', () => {
     const ledger = rig.ledger('w');
     const keys: string[] = [];
     for (let n = 0; n < 5; n += 1) {
-      const key = await storeBody(rig.clock.now());
+      const key = `body-${n}`;
       keys.push(key);
       await ledger.settle(named(`id-${n}`), ok(withBody(key, 20 * MIB), false));
       rig.clock.advance(HOUR_MS);
@@ -173,20 +237,20 @@ describe('wire.md §5 rule 4: sweeping', () => {
     await ledger.sweep();
     const states = await Promise.all(keys.map((_key, n) => stateOf(ledger, `id-${n}`)));
     expect(states).toEqual(['expired', 'expired', 'answer', 'answer', 'answer']);
-    expect(await bodyKeys()).toEqual(keys.slice(2).sort());
+    expect(await rig.storedBodies()).toEqual(keys.slice(2));
   });
 
   test('an answer larger than the bound goes once it had time to be delivered', async () => {
     const rig = createRig();
     const ledger = rig.ledger('w');
-    const key = await storeBody(rig.clock.now());
+    const key = 'body';
     await ledger.settle(named('a'), ok(withBody(key, ANSWERS_KEPT_BYTES + 1), false));
     await ledger.sweep();
-    expect(await bodyKeys()).toEqual([key]);
+    expect(await rig.storedBodies()).toEqual([key]);
     rig.clock.advance(HOUR_MS);
     await ledger.sweep();
     expect(await stateOf(ledger, 'a')).toBe('expired');
-    expect(await bodyKeys()).toEqual([]);
+    expect(await rig.storedBodies()).toEqual([]);
   });
 
   test('what this instance runs is kept, however long it takes; what was cut off is not', async () => {
@@ -200,31 +264,27 @@ describe('wire.md §5 rule 4: sweeping', () => {
     expect((await ledger.accept(named('cut'), false)).decision).toBe('execute');
   });
 
-  test('a body without an answer goes when its worker is long gone, not while its answer is being settled', async () => {
+  test('a body goes with the id it belongs to, also when a sweep comes only after 7 days', async () => {
     const rig = createRig();
     const ledger = rig.ledger('w');
-    const left = await storeBody(rig.clock.now());
-    const kept = await storeBody(rig.clock.now());
-    await ledger.settle(named('a'), ok(withBody(kept, 1), false));
-    rig.clock.advance(HOUR_MS);
-    const fresh = await storeBody(rig.clock.now());
-    expect(await bodyKeys()).toContain(left);
+    await ledger.settle(named('a'), ok(withBody('body', 1), false));
+    rig.clock.advance(IDS_KEPT_MS);
     await ledger.sweep();
-    expect(await bodyKeys()).toEqual([kept, fresh].sort());
+    expect(await rig.storedBodies()).toEqual([]);
   });
 
   test('a sweep while answers are being given takes none of them', async () => {
     const rig = createRig();
     const ledger = rig.ledger('w');
     const give = async (n: number) => {
-      const key = await storeBody(rig.clock.now());
+      const key = `body-${n}`;
       await ledger.settle(named(`id-${n}`), ok(withBody(key, 30 * MIB), false));
       return key;
     };
     const sweeps = [ledger.sweep(), rig.ledger('w').sweep()];
     const keys = await Promise.all([1, 2, 3, 4, 5].map(give));
     await Promise.all([...sweeps, ledger.sweep()]);
-    expect(await bodyKeys()).toEqual(keys.sort());
+    expect(await rig.storedBodies()).toEqual(keys);
   });
 
   test('goes through any number of entries', async () => {

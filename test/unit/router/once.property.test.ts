@@ -17,7 +17,7 @@ class Mortal {
 
   constructor(rig: Rig, run: string) {
     const ledger = rig.ledger(run);
-    const tools = waitingTools(this.started);
+    const tools = waitingTools(this.started, []);
     this.dispatch = rig.worker(run, {
       ledger: this.mortal(ledger),
       findTool: (name) => tools.find((tool) => tool.name === name),

@@ -1,12 +1,12 @@
 import 'fake-indexeddb/auto';
 import Ajv2020 from 'ajv/dist/2020';
+import { promisifyRequest } from 'idb-keyval';
 import { vi } from 'vitest';
-import { bodyKeys, putBody, removeBodies } from '../../../src/platform/answer-bodies';
 import type { AnswerMessage, RequestText } from '../../../src/platform/messages';
+import type { AnswerBody } from '../../../src/protocol/content';
 import type { Outcome, Progress } from '../../../src/protocol/frames';
 import type { JsonValue } from '../../../src/protocol/json';
 import type { Validate } from '../../../src/protocol/validation';
-import { bodyKey } from '../../../src/router/body-key';
 import {
   createDispatch,
   type Dispatch,
@@ -22,6 +22,7 @@ export interface Started {
   tool: string;
   input: JsonValue;
   context: ToolContext;
+  looked: Promise<unknown>;
   finish(result: ToolResult): void;
   fail(thrown: unknown): void;
 }
@@ -33,9 +34,9 @@ function compile(schema: object): Validate {
 }
 
 /** Tools that wait until the test says what they come to: `write` has effects, `look` is read-only. */
-export function waitingTools(started: Started[]): Tool[] {
+export function waitingTools(started: Started[], looks: string[]): Tool[] {
   const waiting = (name: string, read_only: boolean): Tool =>
-    defineTool<{ text?: string }>({
+    defineTool<{ text?: string }, unknown>({
       name,
       description: name,
       input_schema: TEXT_ONLY,
@@ -43,9 +44,10 @@ export function waitingTools(started: Started[]): Tool[] {
       read_only,
       os_action: null,
       requires_confirmation: false,
-      run: (input, context) =>
+      look: read_only ? async () => looks.push(name) : undefined,
+      run: (input, context, looked) =>
         new Promise((finish, fail) => {
-          started.push({ tool: name, input: input as JsonValue, context, finish, fail });
+          started.push({ tool: name, input: input as JsonValue, context, looked, finish, fail });
         }),
     });
   return [waiting('write', false), waiting('look', true)];
@@ -55,9 +57,15 @@ export interface Rig {
   clock: FakeClock;
   /** Every start of a tool, of all instances, in order. */
   started: Started[];
+  /** Every look of a read-only tool, by name. */
+  looks: string[];
   /** Newest first. */
   activity(): Promise<ActivityEntry[]>;
   progress: { id: string; progress: Progress }[];
+  /** What was sent ahead of its answer. */
+  sent: { key: string; body: AnswerBody }[];
+  /** The keys of the bodies that are stored. */
+  storedBodies(): Promise<string[]>;
   log: string[];
   blocked: Set<string>;
   database: string;
@@ -74,22 +82,31 @@ export function createRig(): Rig {
   const rig: Rig = {
     clock,
     started: [],
+    looks: [],
     activity: () => rig.ledger('looking').activity(100),
     progress: [],
+    sent: [],
+    storedBodies: async () => {
+      await rig.activity();
+      const database = await promisifyRequest(indexedDB.open(rig.database));
+      const keys = await promisifyRequest(database.transaction('bodies').objectStore('bodies').getAllKeys());
+      database.close();
+      return keys.map(String);
+    },
     log: [],
     blocked: new Set(),
     database: `ledger-${rigs}`,
-    ledger: (run) =>
-      createLedger({ run, now: clock.now, bodies: { bodyKeys, removeBodies }, database: rig.database }),
+    ledger: (run) => createLedger({ run, now: clock.now, database: rig.database }),
     worker: (run, changes = {}) => {
-      const tools = waitingTools(rig.started);
+      const tools = waitingTools(rig.started, rig.looks);
       return createDispatch({
         ledger: rig.ledger(run),
         findTool: (name) => tools.find((tool) => tool.name === name),
         validators: Object.fromEntries(tools.map((tool) => [tool.name, compile(tool.input_schema)])),
         policy: async () => ({ managed: false, blocked_tools: rig.blocked }),
         surroundings: async () => ({}) as ToolSurroundings,
-        bodies: { newKey: () => bodyKey(clock.now(), crypto.randomUUID()), putBody, removeBodies },
+        newBodyKey: () => crypto.randomUUID(),
+        sendBody: (key, body) => rig.sent.push({ key, body }),
         progress: (id, progress) => rig.progress.push({ id, progress }),
         isAlive: async () => true,
         now: clock.now,

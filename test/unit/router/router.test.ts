@@ -163,7 +163,8 @@ describe('the popup', () => {
 describe('ui.md: what was seen', () => {
   const picture = (image_id: string): SentPicture => ({
     image_id,
-    blob: new Blob(['large']),
+    content: new Blob(['large']),
+    mime_type: 'image/jpeg',
     width: 10,
     height: 10,
     captured_at: 5,

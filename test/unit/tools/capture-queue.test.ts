@@ -63,7 +63,7 @@ class Captures {
 function captureOf(number: number, captured_at: number): Capture {
   const tab = { tab_id: 1, url: 'https://a.test/', activated_at: 0 };
   return {
-    blob: new Blob([String(number)]),
+    content: new TextEncoder().encode(String(number)),
     mime_type: 'image/jpeg',
     width: number,
     height: 1,

@@ -63,7 +63,9 @@ export class Rig {
     if (!tool) throw new Error(`no tool ${name}`);
     let settled = false;
     const context = { ...this.context, signal: AbortSignal.any([this.abort.signal]) };
-    const running = tool.run({ ...input }, context).finally(() => {
+    const looked = Promise.resolve(tool.look?.({ ...input }, context.browser));
+    looked.catch(() => {});
+    const running = tool.run({ ...input }, context, looked).finally(() => {
       settled = true;
     });
     running.catch(() => {});

@@ -1,6 +1,7 @@
 import 'fake-indexeddb/auto';
 import { IDBFactory } from 'fake-indexeddb';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { asBlob } from '../../../src/protocol/content';
 import { PICTURES_KEPT_BYTES, PICTURES_KEPT_MS } from '../../../src/protocol/limits';
 import { createPictureStore, type Picture, type PictureStore } from '../../../src/tools/picture-store';
 import { FakeClock } from '../router/fake-clock';
@@ -31,7 +32,7 @@ beforeEach(() => {
 
 function picture(text = 'picture', more: Partial<Picture> = {}): Omit<Picture, 'image_id' | 'size'> {
   return {
-    blob: new Blob([text]),
+    content: new TextEncoder().encode(text),
     mime_type: 'image/jpeg',
     width: 3,
     height: 2,
@@ -50,7 +51,8 @@ async function keep(store: PictureStore, ...args: Parameters<typeof picture>): P
   return image_id;
 }
 
-const textOf = async (found: Picture | null): Promise<string | undefined> => found?.blob.text();
+const textOf = async (found: Picture | null): Promise<string | undefined> =>
+  found ? asBlob(found.content, '').text() : undefined;
 
 describe('tools.md, screenshot: the picture stays for 5 minutes, at most 32 MiB', () => {
   test('it can be had before it is written down', async () => {

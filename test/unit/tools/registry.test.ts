@@ -59,6 +59,12 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
     },
   );
 
+  test('only a tool that changes nothing looks around before its id is written down', () => {
+    const looking = TOOLS.filter(({ look }) => look);
+    expect(looking.length).toBeGreaterThan(0);
+    expect(looking.filter(({ read_only }) => !read_only)).toEqual([]);
+  });
+
   test.each([
     ['describe_tools', { x: 1 }, 'input has an unknown field "x".'],
     ['screenshot', { deliver: true }, 'input has an unknown field "deliver".'],

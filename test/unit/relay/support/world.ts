@@ -1,6 +1,7 @@
 /** A relay host in a world of its own: false clock, router and relay; nothing of it needs a browser. */
 import { createHash } from 'node:crypto';
 import type { ConnectionState } from '../../../../src/platform/messages';
+import { asBlob } from '../../../../src/protocol/content';
 import { RelayHost, type RelayHostParts } from '../../../../src/relay/relay-host';
 import { FakeClock, settled } from './fake-clock';
 import { FakeRouter } from './fake-router';
@@ -35,7 +36,7 @@ export class World {
       createSocket: (endpoint, protocols, events) => this.#createSocket(endpoint, protocols, events),
       router: this.router.ask,
       readBody: async (key) => this.router.pictures.get(key),
-      base64: async (blob) => Buffer.from(await blob.arrayBuffer()).toString('base64'),
+      base64: async (content) => Buffer.from(await asBlob(content, '').arrayBuffer()).toString('base64'),
       shrink: async () => ({ blob: new Blob(['small'], { type: 'image/png' }), width: 1, height: 1 }),
       clock: this.clock,
       random: () => 0,
