@@ -25,8 +25,11 @@ import { backoffDelay, replacedWait } from './backoff';
  * within two ping intervals of waking. [ours]
  */
 export const WOKEN_LIVENESS_MS = 25_000;
-/** A ping may go this much early, when a big frame would otherwise get in its way. [ours] */
-export const PING_EARLY_MS = 1_000;
+/**
+ * A ping may go this much early, when a big frame would otherwise get in its way: half of what its interval may
+ * be off, so that the one before may have been late. [ours]
+ */
+export const PING_EARLY_MS = 500;
 /** A socket that sent at least this much since the last look is being read from. [ours] */
 const DRAINING_BYTES = 16 * 1024;
 /** How long a socket that was told to close may keep the next one from opening. [ours] */

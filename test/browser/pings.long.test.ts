@@ -294,6 +294,9 @@ describe('while large answers are being sent', () => {
   it('rule 1: pings keep to 20 s ± 1 s', () =>
     pingsWhileBusy({ bytesPerSecond: 0, atOnce: 1 }, 5, (pings) => expectSteady(gapsOf(pings))));
 
+  it('rule 1: while many of them want to leave at once, too', () =>
+    pingsWhileBusy({ bytesPerSecond: 0, atOnce: CROWD }, 5, (pings) => expectSteady(gapsOf(pings))));
+
   it('rule 1: on a line that takes about a second for such an answer, too', () =>
     pingsWhileBusy({ bytesPerSecond: 10 * MIB, atOnce: 1 }, 4, (pings) => expectSteady(gapsOf(pings))));
 

@@ -156,7 +156,7 @@ describe('wire.md §5 rule 1: pings', () => {
     client.send({ kind: 'big_frame_next' });
     expect(client.of('ping')).toEqual([]);
     client.pass(1).send({ kind: 'big_frame_next' }).send({ kind: 'big_frame_next' }).pass(20_000);
-    expect(client.of('ping').map(({ at }) => at)).toEqual([19_000, 39_000]);
+    expect(client.of('ping').map(({ at }) => at)).toEqual([19_500, 39_500]);
   });
 });
 
