@@ -2,6 +2,7 @@
  * The heartbeat and what it finds out (wire.md §2, §5 rules 1, 6, 7; case 2), in real time against the built
  * extension: most of these tests wait, each in a browser of its own, and so they wait together.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/protocol/json';
 import type { LoggedFrame } from '../fake-relay/traffic';
@@ -50,9 +51,10 @@ function gapsOf(pings: LoggedFrame[]): number[] {
   return pings.slice(1).map(({ at }, index) => at - (pings[index] as LoggedFrame).at);
 }
 
-function expectSteady(gaps: number[]): void {
+/** `stood_ms`: how long the machine let the measuring side stand still, which nobody can tell from a late ping. */
+function expectSteady(gaps: number[], stood_ms = 0): void {
   for (const gap of gaps)
-    expect(Math.abs(gap - PING_INTERVAL_MS), `${gap} ms`).toBeLessThanOrEqual(TOLERANCE_MS);
+    expect(Math.abs(gap - PING_INTERVAL_MS), `${gap} ms`).toBeLessThanOrEqual(TOLERANCE_MS + stood_ms);
 }
 
 /**
@@ -269,7 +271,7 @@ describe('while large answers are being sent', () => {
   async function pingsWhileBusy(
     line: { bytesPerSecond: number; atOnce: number },
     count: number,
-    judge: (pings: LoggedFrame[], each_ms: number) => void,
+    judge: (pings: LoggedFrame[], each_ms: number, stood_ms: number) => void,
   ): Promise<void> {
     await inWorld(LARGE, async (world) => {
       const { relay, device, proxy } = world;
@@ -278,11 +280,14 @@ describe('while large answers are being sent', () => {
       expect(bytes).toBeLessThanOrEqual(8 * MIB);
       const before = await nextPings(world, 1);
       proxy.throttle(line.bytesPerSecond);
+      const standing = monitorEventLoopDelay({ resolution: 10 });
+      standing.enable();
       const busy = askAgain(world, frames);
       const pings = [...before, ...(await nextPings(world, count, before[0]?.at))];
       const { answers, each_ms } = await busy.stop();
       expect(answers).toBeGreaterThan(count);
-      judge(pings, each_ms);
+      standing.disable();
+      judge(pings, each_ms, standing.max / 1e6);
       expect(device.connections).toHaveLength(1);
       for (const { id } of frames) {
         expect(responses(world, String(id)).every(({ status }) => status === 'ok')).toBe(true);
@@ -292,13 +297,19 @@ describe('while large answers are being sent', () => {
   }
 
   it('rule 1: pings keep to 20 s ± 1 s', () =>
-    pingsWhileBusy({ bytesPerSecond: 0, atOnce: 1 }, 5, (pings) => expectSteady(gapsOf(pings))));
+    pingsWhileBusy({ bytesPerSecond: 0, atOnce: 1 }, 5, (pings, _each_ms, stood_ms) =>
+      expectSteady(gapsOf(pings), stood_ms),
+    ));
 
   it('rule 1: while many of them want to leave at once, too', () =>
-    pingsWhileBusy({ bytesPerSecond: 0, atOnce: CROWD }, 5, (pings) => expectSteady(gapsOf(pings))));
+    pingsWhileBusy({ bytesPerSecond: 0, atOnce: CROWD }, 5, (pings, _each_ms, stood_ms) =>
+      expectSteady(gapsOf(pings), stood_ms),
+    ));
 
   it('rule 1: on a line that takes about a second for such an answer, too', () =>
-    pingsWhileBusy({ bytesPerSecond: 10 * MIB, atOnce: 1 }, 4, (pings) => expectSteady(gapsOf(pings))));
+    pingsWhileBusy({ bytesPerSecond: 10 * MIB, atOnce: 1 }, 4, (pings, _each_ms, stood_ms) =>
+      expectSteady(gapsOf(pings), stood_ms),
+    ));
 
   it('rule 1: on a line so narrow that an answer takes longer, a ping waits for those that have left, not for all, and the socket is kept', () =>
     pingsWhileBusy({ bytesPerSecond: MIB, atOnce: CROWD }, 4, ([before, ...pings], each_ms) => {
