@@ -13,7 +13,11 @@ export default defineConfig({
     rollupOptions: {
       // How long plugins take concerns nobody who builds this.
       checks: { pluginTimings: false },
-      input: { offscreen: 'src/offscreen.html', activity: 'src/ui/activity/activity.html' },
+      input: {
+        offscreen: 'src/offscreen.html',
+        activity: 'src/ui/activity/activity.html',
+        settings: 'src/ui/settings/settings.html',
+      },
     },
   },
 });

@@ -12,27 +12,36 @@ import { createHandshakeWatch } from './platform/handshake-watch';
 import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/messages';
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
+import { openPopup } from './platform/popup';
+import { hideQuestion, onQuestionNotification, showQuestion } from './platform/question-notifications';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
 import { bodyKey } from './router/body-key';
+import { createConfirmation } from './router/confirmation';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
+import { followUrlRules } from './router/follow-url-rules';
 import { createHandshakeStatus } from './router/handshake-status';
 import { createLastPicture } from './router/last-picture';
 import { createLedger } from './router/ledger-store';
+import { createQuestionStore } from './router/question-store';
 import { remembered } from './router/remembered';
 import { createRouter } from './router/router';
 import { createSessionEpoch } from './router/session-epoch';
 import { followToolPolicy } from './router/tool-policy';
+import { isLogged } from './settings/log-level';
+import type { LogLevel } from './settings/managed-policy';
 import { createSettings } from './settings/settings-store';
 import { createCaptureQueue } from './tools/capture-queue';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
+import { callPage } from './tools/question-page';
 import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
-import type { SetTimer } from './tools/timing';
+import { longTimer, type SetTimer } from './tools/timing';
 import { createVisibleCapture } from './tools/visible-capture';
-import { badgeFor, connectionAnnouncement } from './ui/connection-sentence';
+import { buttonFor } from './ui/button-state';
 import { createTexts } from './ui/i18n';
+import { questionNotification } from './ui/question-words';
 
 /** This instance of the worker: what another one began and did not end was cut off. */
 const run = crypto.randomUUID();
@@ -51,6 +60,7 @@ const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 const ledger = createLedger({ run, now, bodies: { bodyKeys, removeBodies } });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
+const urls = followUrlRules(settings, new URL(browser.runtime.getURL('')).origin);
 const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
@@ -62,6 +72,18 @@ const captures = createCaptureQueue({
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 let screen: ScreenFacts | null = null;
+let log_level: LogLevel = 'info';
+
+const texts = createTexts(browser.i18n);
+const confirmation = createConfirmation({
+  store: createQuestionStore(browser.storage.session),
+  show: (question) => showQuestion(questionNotification(question, now(), texts)),
+  hide: hideQuestion,
+  changed: () => report('button', showButton()),
+  newId,
+  now,
+  setTimer: longTimer(setTimer),
+});
 
 const dispatch = createDispatch({
   ledger,
@@ -71,12 +93,15 @@ const dispatch = createDispatch({
   surroundings: async () => ({
     browser,
     facts: await facts(),
+    urls: await urls(),
     captures,
     pictures,
     loads,
     reencode,
     screen,
   }),
+  confirmation,
+  page: (tool, input) => callPage(tool, input, browser),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
@@ -89,6 +114,9 @@ const dispatch = createDispatch({
   now,
   setTimer,
   log: (line) => console.error(line),
+  debug: (line) => {
+    if (isLogged('debug', log_level)) console.debug(line);
+  },
 });
 
 const dial = createDial({
@@ -101,13 +129,13 @@ const dial = createDial({
   sessionEpoch: createSessionEpoch(browser.storage.session, newId),
 });
 
-const { t, locale } = createTexts(browser.i18n);
+let connection: ConnectionState | null = null;
 
-/** Without the seconds of a wait, which nobody would count down here. */
-function show(connection: ConnectionState): Promise<void> {
-  const { text, needs_person } = badgeFor(connection);
-  const tooltip = connectionAnnouncement(connection, now(), t, locale);
-  return showOnButton({ text, urgent: needs_person, tooltip });
+/** What the button says: what waits for the person comes first. */
+async function showButton(): Promise<void> {
+  const { length } = await confirmation.waiting();
+  connection ??= (await send('relay.connection', {})).connection;
+  await showOnButton(buttonFor(connection, length, now(), texts));
 }
 
 serve<RouterMessages>(
@@ -129,16 +157,32 @@ serve<RouterMessages>(
         }),
     }),
     clearPictures: pictures.clear,
-    showConnection: show,
+    showConnection: (state) => {
+      connection = state;
+      return showButton();
+    },
+    confirmation,
+    tools: TOOLS,
     ensureOffscreen,
     version: browser.runtime.getManifest().version,
   }),
 );
 
-settings.onChanged(() => report('reconfigure', reconfigureRelayHost()));
+settings.onChanged(() => {
+  report('reconfigure', reconfigureRelayHost());
+  report('log level', followLogLevel());
+});
+
+onQuestionNotification({
+  answered: (question_id, allow) => report('answer', confirmation.answer(question_id, allow)),
+  opened: () => report('popup', openPopup()),
+});
 
 onAlarm({
-  watch: () => report('watch', reviveRelayHost()),
+  watch: () => {
+    report('watch', reviveRelayHost());
+    report('questions', confirmation.sweep());
+  },
   sweep: () => report('sweep', sweep()),
 });
 browser.runtime.onInstalled.addListener(begin);
@@ -147,6 +191,8 @@ browser.runtime.onStartup.addListener(begin);
 // They take a moment, and whatever the worker was woken for is likely to need them.
 facts().catch(() => undefined);
 policy().catch(() => undefined);
+urls().catch(() => undefined);
+report('log level', followLogLevel());
 
 /** Behind whatever the worker was woken for: that came from a relay host that is there. */
 const START_DELAY_MS = 1_000;
@@ -159,8 +205,13 @@ function begin(): void {
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);
-  const { connection } = await send('relay.connection', {});
-  await show(connection);
+  await confirmation.sweep();
+  ({ connection } = await send('relay.connection', {}));
+  await showButton();
+}
+
+async function followLogLevel(): Promise<void> {
+  ({ log_level } = (await settings.glance()).policy);
 }
 
 async function sweep(): Promise<void> {
@@ -168,6 +219,6 @@ async function sweep(): Promise<void> {
 }
 
 /** Nobody waits for these; only the kind of a failure is told. */
-function report(what: string, work: Promise<void>): void {
+function report(what: string, work: Promise<unknown>): void {
   work.catch((thrown) => console.error(`${what} failed:`, thrown instanceof Error ? thrown.name : ''));
 }

@@ -6,6 +6,8 @@
 import type { Progress, ReadyFrame } from '../protocol/frames';
 import type { ActivityEntry } from '../settings/activity';
 import type { EnrollmentProblem } from '../settings/enrollment';
+import type { ToolPermission } from '../settings/managed-policy';
+import type { ToolClass } from '../tools/tool';
 
 /** What a person sees of the connection (ui.md, States). Times are epoch milliseconds. */
 export type ConnectionState =
@@ -84,6 +86,48 @@ export interface Overview {
   activity: ActivityEntry[];
   /** The last picture that was sent to the platform. */
   last_picture: { data_url: string; captured_at: number } | null;
+  /** What the person is asked now, oldest first. */
+  questions: PendingQuestion[];
+}
+
+/** A tool that waits for the person's word. */
+export interface PendingQuestion {
+  question_id: string;
+  /** The registry's name. */
+  tool: string;
+  /** Where it would act; null for a tool that touches no page. Text of a page: data. */
+  page: { host: string; title: string } | null;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
+
+/** What holds for a class of tools or a tool (policy.md, `tool_permissions`). */
+export interface PermissionState {
+  /** What holds. */
+  permission: ToolPermission;
+  /** Fixed by managed policy. */
+  managed: boolean;
+}
+
+export interface ToolPermissionState extends PermissionState {
+  name: string;
+  /** What the person said of this very tool; null: nothing, it follows its class. */
+  own: ToolPermission | null;
+  /** What would hold without that. */
+  inherited: ToolPermission;
+}
+
+export interface ClassPermissionState extends PermissionState {
+  class: ToolClass;
+  tools: ToolPermissionState[];
+}
+
+export interface PermissionSettings {
+  managed: boolean;
+  classes: ClassPermissionState[];
+  /** The managed URL rules; null where there is no list. */
+  url_allowlist: string[] | null;
+  url_blocklist: string[];
 }
 
 /** Handled by the router in the service worker. */
@@ -96,7 +140,8 @@ export interface RouterMessages {
   'dial.token_stopped': { in: { enrollment_id: string }; out: Record<never, never> };
   /** Runs, joins or looks up a request. Answers `running` after a while, to be asked again. */
   'request.run': {
-    in: { request: string; remaining_ms: number; screen: ScreenFacts };
+    /** `cancelled`: it was cancelled since it began. */
+    in: { request: string; remaining_ms: number; screen: ScreenFacts; cancelled?: boolean };
     out: RunReply;
   };
   /** Settles a request that never started or is still running; the first settlement wins. */
@@ -115,6 +160,14 @@ export interface RouterMessages {
   };
   'enrollment.forget': { in: Record<never, never>; out: Record<never, never> };
   'pause.set': { in: { paused: boolean }; out: Record<never, never> };
+  /** The person's answer to a question; false when it came too late. */
+  'question.answer': { in: { question_id: string; allow: boolean }; out: { counted: boolean } };
+  'permissions.get': { in: Record<never, never>; out: { permissions: PermissionSettings } };
+  /** Null: nothing of its own. A name that is no tool and no class changes nothing, nor what policy fixes. */
+  'permissions.set': {
+    in: { name: string; permission: ToolPermission | null };
+    out: { permissions: PermissionSettings };
+  };
   'activity.list': { in: Record<never, never>; out: { activity: ActivityEntry[] } };
   /** A page found no offscreen document: make one. */
   'offscreen.ensure': { in: Record<never, never>; out: Record<never, never> };

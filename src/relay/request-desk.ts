@@ -146,6 +146,7 @@ export class RequestDesk {
       request: requestText(request, platform()),
       remaining_ms: Math.max(1, request.deadline - now()),
       screen: screen(),
+      cancelled: request.cancelled,
     });
     while (running()) {
       const askedAt = now();

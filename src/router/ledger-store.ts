@@ -7,7 +7,7 @@ import type { AnswerMessage } from '../platform/messages';
 import type { ErrorCode } from '../protocol/errors';
 import type { ActivityEntry } from '../settings/activity';
 import { answerBytes, errorAnswer } from './answers';
-import { accept, begin, end, type Settlement, settle } from './ledger';
+import { type AskingEntry, accept, end, first, type Settlement, settle } from './ledger';
 import { BY_SINCE, openLedgerDatabase, type Row, readRow, type Stores } from './ledger-database';
 import { type AnswerBodies, createLedgerSweep } from './ledger-sweep';
 
@@ -25,25 +25,28 @@ export interface SettledRequest {
   message: AnswerMessage;
   outcome: 'ok' | ErrorCode;
   of_run: boolean;
+  /** What came of asking the person, when the person was asked. */
+  asked?: ActivityEntry['asked'];
 }
 
 /** `answer`: the id is settled, by this step or before it. */
 export type LedgerReply =
-  | { decision: 'execute' | 'join' | 'conflict' | 'expired' }
+  | { decision: 'execute' | 'ask' | 'join' | 'conflict' | 'expired' }
   | { decision: 'answer'; message: AnswerMessage };
 
 export interface Ledger {
   /**
    * Writes that the tool starts (`execute`), or says why it must not. A run that was cut off begins again
-   * when the tool is `read_only`; otherwise it is settled here, as `outcome_unknown`.
+   * when the tool is `read_only`; otherwise it is settled here, as `outcome_unknown`. With `ask_until`
+   * (epoch milliseconds) it writes that the person is being asked (`ask`), and the tool must not start yet.
    */
-  accept(request: LedgerRequest, read_only: boolean): Promise<LedgerReply>;
+  accept(request: LedgerRequest, read_only: boolean, ask_until?: number | null): Promise<LedgerReply>;
   /**
    * Settles the id with `message` unless it is settled already, and says which answer it has.
    * `of_run`: the message is what the run started by `accept` came to.
    */
   settle(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply>;
-  /** What was settled last, newest first; at most `limit`. */
+  /** What was settled last and what the person is asked about now, newest first; at most `limit`. */
   activity(limit: number): Promise<ActivityEntry[]>;
   /** Drops what has been kept long enough (wire.md §5 rule 4). */
   sweep(): Promise<void>;
@@ -72,7 +75,7 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
 
   function settlement(
     { input_hash, tool, started_at }: LedgerRequest,
-    { message, outcome, of_run }: SettledRequest,
+    { message, outcome, of_run, asked }: SettledRequest,
   ): Settlement {
     return {
       input_hash,
@@ -81,7 +84,13 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
       now: now(),
       answer_bytes: answerBytes(message),
       body_key: message.body_key,
-      activity: { at: started_at, tool, outcome, duration_ms: message.duration_ms },
+      activity: {
+        at: started_at,
+        tool,
+        outcome,
+        duration_ms: message.duration_ms,
+        ...(asked ? { asked } : {}),
+      },
     };
   }
 
@@ -94,20 +103,28 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
     return { decision: 'answer', message };
   }
 
-  async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
-    const { key, input_hash } = request;
-    const acceptance = { input_hash, run, read_only, now: now() };
+  async function acceptRequest(
+    request: LedgerRequest,
+    read_only: boolean,
+    ask_until: number | null = null,
+  ): Promise<LedgerReply> {
+    const { key, input_hash, tool, started_at } = request;
+    const ask = ask_until === null ? null : { tool, asked_at: started_at, deadline: ask_until };
+    const acceptance = { input_hash, run, read_only, ask, now: now() };
     // Losing the start of a tool with effects to a power cut would let it run twice.
     const durability = read_only ? 'relaxed' : 'strict';
-    const started: Row = { ...begin(acceptance), key };
-    const isNew = await database.attempt(durability, ({ entries }) => [entries.add(started)]);
-    if (isNew) return { decision: 'execute' };
+    const { decision, entry } = first(acceptance);
+    const isNew = await database.attempt(durability, ({ entries }) => [
+      entries.add({ ...entry, key } satisfies Row),
+    ]);
+    if (isNew) return { decision };
     return database.transact(durability, async (stores) => {
       const accepted = accept(await readRow(stores, key), acceptance);
       switch (accepted.decision) {
         case 'execute':
+        case 'ask':
           stores.entries.put({ ...accepted.entry, key } satisfies Row);
-          return { decision: 'execute' };
+          return { decision: accepted.decision };
         case 'answer':
           return keptAnswer(stores, key);
         case 'cut_off':
@@ -177,11 +194,24 @@ export function createLedger({ run, now, bodies, database: name = 'endue-ledger'
         const cursor = await promisifyRequest(request);
         if (!cursor || found.length >= limit) return found;
         const row = cursor.value as Row;
-        if (row.state !== 'running') found.push(row.activity);
+        if (row.state === 'asking') found.push(askingActivity(row, now()));
+        else if (row.state !== 'running') found.push(row.activity);
         cursor.continue();
       }
     });
   }
 
   return { accept: acceptRequest, settle: settleRequest, activity, sweep };
+}
+
+/** A question that nobody answered, and whose request nobody asked for again, ends with its deadline. */
+function askingActivity({ tool, asked_at, deadline }: AskingEntry, now: number): ActivityEntry {
+  const isOver = now > deadline;
+  return {
+    at: asked_at,
+    tool,
+    outcome: isOver ? 'user_declined' : 'waiting',
+    duration_ms: Math.max(0, Math.min(now, deadline) - asked_at),
+    asked: isOver ? 'unanswered' : 'waiting',
+  };
 }

@@ -3,6 +3,7 @@ import type { Overview } from '../platform/messages';
 import type { ActivityEntry } from '../settings/activity';
 import { enrollmentHost } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
+import type { Confirmation } from './confirmation';
 import type { LastPicture } from './last-picture';
 
 const ENTRIES_SHOWN = 5;
@@ -11,15 +12,17 @@ export interface OverviewOptions {
   settings: Pick<Settings, 'glance'>;
   listActivity(limit: number): Promise<ActivityEntry[]>;
   lastPicture: LastPicture;
+  confirmation: Pick<Confirmation, 'waiting'>;
   version: string;
 }
 
 export async function overview(options: OverviewOptions): Promise<Overview> {
-  const [settings, activity, last_picture] = await Promise.all([
+  const [settings, activity, last_picture, questions] = await Promise.all([
     options.settings.glance(),
     // A failing database costs the list, not the popup.
     options.listActivity(ENTRIES_SHOWN).catch(() => []),
     options.lastPicture(),
+    options.confirmation.waiting(),
   ]);
   const { enrollment, allow_user_enrollment, allow_pause, managed, paused, policy_problems } = settings;
   return {
@@ -32,5 +35,11 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     version: options.version,
     activity,
     last_picture,
+    questions: questions.map(({ question_id, tool, page, deadline }) => ({
+      question_id,
+      tool,
+      page: page && { host: page.host, title: page.title },
+      deadline,
+    })),
   };
 }

@@ -4,7 +4,14 @@
  */
 import type { ConnectionState, IdleState } from '../platform/messages';
 import { type Enrollment, enrollmentHost } from './enrollment';
-import { type ManagedPolicy, NO_POLICY, type PolicyProblem, type PolicyReading } from './managed-policy';
+import {
+  type ManagedPolicy,
+  NO_POLICY,
+  type PolicyProblem,
+  type PolicyReading,
+  type ToolPermission,
+} from './managed-policy';
+import type { Permissions } from './tool-permissions';
 
 /** What this browser has stored by itself. */
 export interface StoredSettings {
@@ -13,6 +20,8 @@ export interface StoredSettings {
   paused: boolean;
   /** Of the token that the relay refused for good, or null. */
   stopped_token_digest: string | null;
+  /** What the person set, by tool class or tool name. */
+  tool_permissions: readonly (readonly [name: string, permission: ToolPermission])[];
 }
 
 /** Why there is no connection, with everything the popup says about it. */
@@ -34,6 +43,8 @@ export interface EffectiveSettings {
   allow_pause: boolean;
   /** False where policy does not allow a pause. */
   paused: boolean;
+  /** The person's own, which count where policy says nothing. */
+  tool_permissions: Permissions;
   policy: ManagedPolicy;
   policy_problems: readonly PolicyProblem[];
 }
@@ -65,6 +76,7 @@ export function effectiveSettings({ managed, stored, digestOf }: SettingsSources
     allow_user_enrollment: policy.allow_user_enrollment,
     allow_pause: policy.allow_pause,
     paused,
+    tool_permissions: new Map(stored.tool_permissions),
     policy,
     policy_problems: managed?.problems ?? [],
   };

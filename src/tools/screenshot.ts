@@ -101,6 +101,8 @@ export const screenshot = defineTool<ScreenshotInput>({
       return answer(await keptPicture(input.image_id, context), deliver, context);
     const wish = wishOf(input);
     const window_id = await visibleWindow(context.browser, input.tab_id);
+    const shown = await activeTabOf(context.browser, window_id);
+    if (shown) assertOpen(addressOf(shown), context);
     const young =
       input.max_age_ms === undefined ? null : await youngPicture(window_id, input.max_age_ms, wish, context);
     if (young) return answer(young, deliver, context);
@@ -133,9 +135,16 @@ function wishOf({ format = 'jpeg', quality = DEFAULT_JPEG_QUALITY, ...input }: S
   return wish;
 }
 
-async function keptPicture(image_id: string, { pictures }: ToolContext): Promise<Picture> {
-  const picture = await pictures.get(image_id);
+/** A page in a frame of the tab's page is part of its picture: what counts is the tab's own address. */
+function assertOpen(url: string, { urls }: ToolContext): void {
+  if (!urls.mayEnter(url)) throw new AgentError('page_restricted');
+}
+
+async function keptPicture(image_id: string, context: ToolContext): Promise<Picture> {
+  const picture = await context.pictures.get(image_id);
   if (!picture) throw new AgentError('image_unknown');
+  // The rules may have changed since it was taken.
+  assertOpen(picture.url, context);
   return picture;
 }
 
@@ -194,8 +203,9 @@ async function captureTab(
   window_id: number,
   tab_id: number | undefined,
   wish: Wish,
-  { browser, captures, signal }: ToolContext,
+  context: ToolContext,
 ): Promise<CertainCapture> {
+  const { browser, captures, signal } = context;
   const request: CaptureRequest = {
     window_id,
     format: wish.format === 'jpeg' ? 'jpeg' : 'png',
@@ -203,7 +213,9 @@ async function captureTab(
   };
   const capture = async (): Promise<Capture> => {
     try {
-      return await captures.capture(request, signal);
+      const capture = await captures.capture(request, signal);
+      for (const tab of [capture.before, capture.after]) if (tab) assertOpen(tab.url, context);
+      return capture;
     } catch (thrown) {
       // The refusal may be about another tab that came to the front: then say that instead.
       if (tab_id !== undefined && !signal.aborted) await visibleWindowOf(browser, tab_id);

@@ -7,6 +7,7 @@ import type { Browser } from 'webextension-polyfill';
 import type { ScreenFacts } from '../platform/messages';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
+import type { UrlRules } from '../settings/url-rules';
 import type { CaptureQueue } from './capture-queue';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
@@ -44,6 +45,8 @@ export interface ToolPolicy {
   managed: boolean;
   /** Names of registry tools that must neither be announced nor run. */
   blocked_tools: ReadonlySet<string>;
+  /** Names of registry tools that run only after the person at the device allowed it. */
+  asked_tools: ReadonlySet<string>;
 }
 
 export interface ToolContext {
@@ -58,6 +61,8 @@ export interface ToolContext {
   browser: Browser;
   facts: AgentFacts;
   policy: ToolPolicy;
+  /** Asked at the moment of the act, for the real address of the page or frame; refused: `page_restricted`. */
+  urls: UrlRules;
   captures: CaptureQueue;
   pictures: PictureStore;
   loads: LoadWatch;
@@ -77,6 +82,7 @@ export interface Tool<Input extends JsonObject = JsonObject> {
   read_only: boolean;
   /** The OS action type it also serves (os-interface.md), or null for the tools about tools. */
   os_action: string | null;
+  /** True: the person is asked first, unless policy or settings say otherwise. True for `powerful` tools. */
   requires_confirmation: boolean;
   /** The input is valid by `input_schema`. Throws `AgentError` for every failure it foresees. */
   run(input: Input, context: ToolContext): Promise<ToolResult>;

@@ -19,9 +19,21 @@ const PAGES = ['src/ui/popup/popup.html', 'src/ui/activity/activity.html'];
 
 let world: World;
 let page: CdpSession;
+/** A question that nobody answers: forged answers must not count. */
+let waiting: string;
 
 beforeAll(async () => {
   world = await createWorld({ browser: { extension: `${EXTENSION_DIRECTORY},${STRANGER_DIRECTORY}` } });
+  await world.browser.message('permissions.set', { name: 'tab_close', permission: 'ask' });
+  world.relay.startCommand(world.device, {
+    command: 'tab_close',
+    input: { tab_id: 987_654 },
+    timeout_ms: 3_600_000,
+  });
+  waiting = await until('a question waits', async () => {
+    const { questions } = await world.browser.message('overview.get', {});
+    return questions[0]?.question_id;
+  });
   page = await world.browser.openPage(world.site.url('/welcome'));
   await until('the page is loaded', () => page.evaluate<boolean>(`document.readyState === 'complete'`));
 });
@@ -54,6 +66,9 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'enrollment.forget': {},
     'pause.set': { paused: true },
     'activity.list': {},
+    'question.answer': { question_id: waiting, allow: true },
+    'permissions.get': {},
+    'permissions.set': { name: 'interact', permission: 'deny' },
     'offscreen.ensure': {},
     'relay.reconfigure': {},
     'relay.retry_now': {},

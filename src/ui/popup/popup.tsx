@@ -22,6 +22,7 @@ const ports: PopupPorts = {
   },
   forgetEnrollment: () => send('enrollment.forget', {}),
   setPaused: (paused) => send('pause.set', { paused }),
+  answerQuestion: (question_id, allow) => send('question.answer', { question_id, allow }),
   retryNow: () => send('relay.retry_now', {}),
 };
 

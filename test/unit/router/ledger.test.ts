@@ -35,7 +35,7 @@ const expired: LedgerEntry = { state: 'expired', input_hash: 'h', since: NOW - 5
 
 describe('wire.md §5 rule 4: what a request means', () => {
   const ask = (entry: LedgerEntry | undefined, changes: object = {}) =>
-    accept(entry, { input_hash: 'h', run: 'this', read_only: false, now: NOW, ...changes });
+    accept(entry, { input_hash: 'h', run: 'this', read_only: false, ask: null, now: NOW, ...changes });
 
   test('an id never seen is executed and written as running', () => {
     expect(ask(undefined)).toEqual({
@@ -56,6 +56,50 @@ describe('wire.md §5 rule 4: what a request means', () => {
       expect(ask(entry, { input_hash: 'other' })).toEqual({ decision: 'conflict', entry });
     },
   );
+
+  describe('when the person must be asked first', () => {
+    const facts = { tool: 'write', asked_at: NOW, deadline: NOW + 9 };
+    const asking = (changes: object = {}): LedgerEntry => ({
+      state: 'asking',
+      input_hash: 'h',
+      run: 'other',
+      since: NOW - 5,
+      ...facts,
+      ...changes,
+    });
+
+    test('an id never seen, and one about which any instance asked, is asked about and written as such', () => {
+      for (const entry of [undefined, asking(), asking({ run: 'this' })]) {
+        expect(ask(entry, { ask: facts })).toEqual({
+          decision: 'ask',
+          entry: { state: 'asking', input_hash: 'h', run: 'this', since: NOW, ...facts },
+        });
+      }
+    });
+
+    test('once allowed it is executed; another input stays a conflict', () => {
+      expect(ask(asking()).decision).toBe('execute');
+      expect(ask(asking(), { input_hash: 'other', ask: facts }).decision).toBe('conflict');
+    });
+
+    test('a run that was cut off is asked about again only when it may run again', () => {
+      const cut = { run: 'other' };
+      expect(ask(running({ ...cut, read_only: true }), { read_only: true, ask: facts }).decision).toBe('ask');
+      expect(ask(running(cut), { ask: facts }).decision).toBe('cut_off');
+    });
+
+    test('any end settles it: nothing has started', () => {
+      const settlement = {
+        input_hash: 'h',
+        run: 'this',
+        of_run: false,
+        now: NOW,
+        answer_bytes: 1,
+        body_key: null,
+      };
+      expect(settle(asking(), { ...settlement, activity }).decision).toBe('record');
+    });
+  });
 
   test('a run that was cut off is not run again', () => {
     expect(ask(running({ run: 'other' })).decision).toBe('cut_off');

@@ -129,7 +129,7 @@ describe('describe_tools', () => {
     const rig = new Rig();
     rig.context = {
       ...rig.context,
-      policy: { managed: true, blocked_tools: new Set(['screenshot', 'tab_open']) },
+      policy: { managed: true, asked_tools: new Set(), blocked_tools: new Set(['screenshot', 'tab_open']) },
     };
     const { output } = await rig.call('describe_tools');
     const names = (output.tools as { name: string }[]).map(({ name }) => name);

@@ -1,0 +1,19 @@
+/** Keeps the questions in `storage.session`: it outlives the service worker, and ends with the browser. */
+import type { Storage } from 'webextension-polyfill';
+import type { Question, QuestionStore } from './confirmation';
+
+const PREFIX = 'question:';
+
+export function createQuestionStore(session: Storage.StorageArea): QuestionStore {
+  return {
+    async all() {
+      const stored = await session.get(null);
+      // Written by this module alone, and readable by no page.
+      return Object.entries(stored)
+        .filter(([key]) => key.startsWith(PREFIX))
+        .map(([, question]) => question as Question);
+    },
+    put: (question) => session.set({ [PREFIX + question.question_id]: question }),
+    remove: (question_id) => session.remove(PREFIX + question_id),
+  };
+}

@@ -1,0 +1,25 @@
+/** A question to the person in words, for the popup and the notification. Pure. */
+import type { PendingQuestion } from '../platform/messages';
+import type { ShownQuestion } from '../platform/question-notifications';
+import { toolInWords } from './activity/activity-words';
+import { formatTime } from './format';
+import type { Texts } from './i18n';
+
+/** Where it would act, in one line: data of a page, shown as text. */
+export function questionPlace({ page }: PendingQuestion, { t }: Texts): string {
+  if (page === null) return t('question_no_page');
+  return page.title === '' ? page.host : `${page.host} · ${page.title}`;
+}
+
+/** `now` is epoch milliseconds. */
+export function questionNotification(question: PendingQuestion, now: number, texts: Texts): ShownQuestion {
+  const { t, locale } = texts;
+  const { question_id, tool, deadline } = question;
+  return {
+    question_id,
+    title: t('question_title', [toolInWords(tool, texts).text]),
+    message: questionPlace(question, texts),
+    context: t('question_until', [tool, formatTime(deadline, now, locale)]),
+    buttons: [t('action_allow'), t('action_decline')],
+  };
+}
