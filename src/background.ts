@@ -101,7 +101,10 @@ const dispatch = createDispatch({
     screen,
   }),
   confirmation,
-  page: (tool, input) => callPage(tool, input, browser),
+  page: async (tool, input) => {
+    const { enrollment } = await settings.glance();
+    return callPage(tool, input, browser, enrollment?.token ?? null);
+  },
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);

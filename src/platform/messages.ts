@@ -198,5 +198,8 @@ export interface RelayDiagnostics {
 export type MessageMap = RouterMessages & RelayMessages;
 export type MessageType = keyof MessageMap;
 
+/** What the keys of questions in `storage.session` begin with: pages follow their changes. */
+export const QUESTION_PREFIX = 'question:';
+
 /** The name of the port on which the offscreen document tells a page every connection state; null until one is known. */
 export const CONNECTION_PORT = 'connection';

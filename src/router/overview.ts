@@ -3,8 +3,10 @@ import type { Overview } from '../platform/messages';
 import type { ActivityEntry } from '../settings/activity';
 import { enrollmentHost } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
+import type { PermissionSubject } from '../settings/tool-permissions';
 import type { Confirmation } from './confirmation';
 import type { LastPicture } from './last-picture';
+import { unknownPermissions } from './permission-settings';
 
 const ENTRIES_SHOWN = 5;
 
@@ -13,6 +15,8 @@ export interface OverviewOptions {
   listActivity(limit: number): Promise<ActivityEntry[]>;
   lastPicture: LastPicture;
   confirmation: Pick<Confirmation, 'waiting'>;
+  /** Every tool there is. */
+  tools: readonly PermissionSubject[];
   version: string;
 }
 
@@ -31,7 +35,9 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     allow_pause,
     managed,
     paused,
-    policy_problems: policy_problems.map(({ key, reason }) => ({ key, reason })),
+    policy_problems: [...policy_problems, ...unknownPermissions(settings.policy, options.tools)].map(
+      ({ key, reason }) => ({ key, reason }),
+    ),
     version: options.version,
     activity,
     last_picture,

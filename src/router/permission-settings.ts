@@ -1,6 +1,7 @@
 /** The permissions as the settings page shows them: what holds, who says so, and what would hold otherwise. Pure. */
 import type { ClassPermissionState, PermissionSettings, ToolPermissionState } from '../platform/messages';
 import type { EffectiveSettings } from '../settings/effective-settings';
+import type { ManagedPolicy, PolicyProblem } from '../settings/managed-policy';
 import {
   classPermission,
   HANDSHAKE_TOOLS,
@@ -10,6 +11,7 @@ import {
 } from '../settings/tool-permissions';
 import type { ToolClass } from '../tools/tool';
 
+const LONGEST_KEY = 80;
 const CLASSES: readonly ToolClass[] = ['observe', 'interact', 'files', 'powerful'];
 
 /** Classes without a tool are left out; so are the tools without which there is no connection. */
@@ -30,6 +32,20 @@ export function permissionSettings(
 export function isSettable({ classes }: PermissionSettings, name: string): boolean {
   const states = classes.flatMap((group) => [{ name: group.class, managed: group.managed }, ...group.tools]);
   return states.some((state) => state.name === name && !state.managed);
+}
+
+/** Names in `tool_permissions` that are no tool and no class: what was meant to be shut would stay open. */
+export function unknownPermissions(
+  { tool_permissions }: Pick<ManagedPolicy, 'tool_permissions'>,
+  tools: readonly PermissionSubject[],
+): PolicyProblem[] {
+  const known = new Set<string>([...CLASSES, ...tools.map(({ name }) => name)]);
+  return [...tool_permissions.keys()]
+    .filter((name) => !known.has(name))
+    .map((name) => ({
+      key: `tool_permissions.${name}`.slice(0, LONGEST_KEY),
+      reason: 'policy_reason_unknown_tool',
+    }));
 }
 
 function classState(

@@ -50,6 +50,7 @@ export type PolicyReason =
   | 'policy_reason_not_a_storage'
   | 'policy_reason_not_a_log_level'
   | 'policy_reason_unknown_key'
+  | 'policy_reason_unknown_tool'
   | `enrollment_problem_${EnrollmentProblem}`;
 
 export interface PolicyProblem {

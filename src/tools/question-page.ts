@@ -17,12 +17,15 @@ export interface CallPage {
 const LONGEST_HOST = 253;
 const LONGEST_TITLE = 100;
 
-/** Null for a call that touches no page. */
+/** Null for a call that touches no page. `secret` is shown to nobody: a page may know it by accident. */
 export async function callPage(
   { input_schema }: Pick<Tool, 'input_schema'>,
   input: JsonObject,
   browser: Browser,
+  secret: string | null = null,
 ): Promise<CallPage | null> {
+  const show = (text: string, longest: number): string =>
+    cleanText(secret ? text.replaceAll(secret, '…') : text, longest);
   const fields = fieldsOf(input_schema);
   const target = fields.includes('url') && typeof input.url === 'string' ? parse(input.url) : null;
   const ofTab = fields.includes('tab_id') && input.image_id === undefined;
@@ -35,8 +38,8 @@ export async function callPage(
     here?.protocol ?? null,
     target?.href ?? null,
   ]);
-  if (target) return { host: hostOf(target), title: '', place };
-  return { host: hostOf(here), title: cleanText(tab?.title ?? '', LONGEST_TITLE), place };
+  if (target) return { host: show(hostOf(target), LONGEST_HOST), title: '', place };
+  return { host: show(hostOf(here), LONGEST_HOST), title: show(tab?.title ?? '', LONGEST_TITLE), place };
 }
 
 /** One line without control characters and marks of writing direction, at most `longest` characters. */
@@ -61,8 +64,7 @@ async function tabOf(browser: Browser, tab_id: JsonValue | undefined) {
 
 /** What tells people where they are: the host, or for other addresses their scheme. */
 function hostOf(url: URL | null): string {
-  if (!url) return '';
-  return cleanText(url.host || url.protocol, LONGEST_HOST);
+  return url ? url.host || url.protocol : '';
 }
 
 function parse(url: string): URL | null {

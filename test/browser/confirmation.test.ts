@@ -158,8 +158,11 @@ describe('the notification', () => {
       const shown = await notified();
       return shown.length > 0 && shown;
     });
+    await person.sees(/Waiting for you .*Allow: Open a tab\?/);
     await person.click('Decline');
     expect(await codeOf(command)).toBe('user_declined');
+    const { activity } = await world.browser.message('overview.get', {});
+    expect(activity.find(({ tool }) => tool === 'tab_open')?.asked).toBe('declined');
     expect(await notified()).toEqual([]);
     await press(id, 0);
     await call(world, 'workspace_info');

@@ -37,12 +37,16 @@ describe.runIf(PolicyFolder.isPossible())('permissions', () => {
 
   /** As a person does with a list of choices: the event is Chrome's own. */
   const choose = (name: string, label: string): Promise<unknown> =>
-    person.page.evaluate(`(() => {
-      const select = document.querySelector('select[aria-label=${JSON.stringify(`Permission: ${name}`)}]');
-      const option = [...select.options].find((one) => one.text === ${JSON.stringify(label)});
-      select.value = option.value;
-      select.dispatchEvent(new Event('change', { bubbles: true }));
-    })()`);
+    until(`“${name}” can be set to “${label}”`, () =>
+      person.page.evaluate<boolean>(`(() => {
+        const select = document.querySelector('select[aria-label=' + ${JSON.stringify(JSON.stringify(`Permission: ${name}`))} + ']');
+        const option = [...(select?.options ?? [])].find((one) => one.text === ${JSON.stringify(label)});
+        if (!option) return false;
+        select.value = option.value;
+        select.dispatchEvent(new Event('change', { bubbles: true }));
+        return true;
+      })()`),
+    );
 
   it('the settings page shows every class and tool with what holds; for everybody, in a narrow window too', async () => {
     await person.sees(/Settings What the platform may do/);

@@ -23,6 +23,8 @@ export interface PopupPorts {
   forgetEnrollment(): Promise<unknown>;
   setPaused(paused: boolean): Promise<unknown>;
   retryNow(): Promise<unknown>;
+  /** Calls back when other questions wait than before. Returns the way to stop. */
+  onQuestions(changed: () => void): () => void;
   answerQuestion(question_id: string, allow: boolean): Promise<{ counted: boolean }>;
 }
 
@@ -178,8 +180,10 @@ function useOverview(ports: PopupPorts, connection: ConnectionState | null): Ove
   useEffect(() => void refresh(), [ports, state]);
   useEffect(() => {
     const often = setInterval(refresh, OVERVIEW_EVERY_MS);
+    const stop = ports.onQuestions(refresh);
     const late = setTimeout(() => setLate(true), OVERVIEW_PATIENCE_MS);
     return () => {
+      stop();
       clearInterval(often);
       clearTimeout(late);
     };

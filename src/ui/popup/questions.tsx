@@ -73,7 +73,7 @@ function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Elemen
       <p class="question-facts">
         <code>{tool}</code> <span class="time">{t('question_left', [seconds])}</span>
       </p>
-      <div class="buttons">
+      <div class="answers">
         <button type="button" class="primary" disabled={!open || answered} onClick={() => answer(true)}>
           {t('action_allow')}
         </button>

@@ -13,12 +13,14 @@ interface Props {
   /** These reject when nobody answers. */
   getPermissions(): Promise<PermissionSettings>;
   setPermission(name: string, permission: ToolPermission | null): Promise<PermissionSettings>;
+  /** Calls back when policy or settings may have changed. Returns the way to stop. */
+  onSettings(changed: () => void): () => void;
 }
 
-/** Policy may change while somebody looks. */
+/** A changed policy settles a little later than it is told of. */
 const REFRESH_EVERY_MS = 3_000;
 
-export function SettingsApp({ texts, getPermissions, setPermission }: Props): JSX.Element {
+export function SettingsApp({ texts, getPermissions, setPermission, onSettings }: Props): JSX.Element {
   const { t } = texts;
   const [permissions, setPermissions] = useState<PermissionSettings | null>(null);
   const [note, setNote] = useState<'settings_unavailable' | 'settings_not_saved' | 'settings_saved' | null>(
@@ -41,12 +43,14 @@ export function SettingsApp({ texts, getPermissions, setPermission }: Props): JS
     };
     void refresh();
     const timer = setInterval(refresh, REFRESH_EVERY_MS);
+    const stop = onSettings(refresh);
     document.addEventListener('visibilitychange', refresh);
     return () => {
+      stop();
       clearInterval(timer);
       document.removeEventListener('visibilitychange', refresh);
     };
-  }, [getPermissions]);
+  }, [getPermissions, onSettings]);
 
   async function change(name: string, permission: ToolPermission | null): Promise<void> {
     changes.current += 1;
