@@ -3,10 +3,11 @@
  * and the URL rules, in a real browser under a policy of its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readMatchPattern } from '../../src/settings/match-patterns';
 import { EXTENSION_ID } from './harness/agent-browser';
 import { Person } from './harness/person';
 import { PolicyFolder } from './harness/policy-folder';
-import { call, listTabs, openTab, refusal } from './harness/tool-calls';
+import { call, inServiceWorker, listTabs, openTab, refusal } from './harness/tool-calls';
 import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
@@ -202,6 +203,74 @@ describe.runIf(PolicyFolder.isPossible())('permissions', () => {
       const { tab_id } = await call(world, 'tab_open', { url: local('/welcome') });
       await call(world, 'tab_close', { tab_id: tab_id ?? null });
     });
+  });
+
+  it('match patterns are what Chrome takes for them, and match what Chrome matches', async () => {
+    policies.clear();
+    await until('nothing is closed', async () =>
+      (await listTabs(world)).every(
+        ({ url, restricted }) => !restricted || url.startsWith('chrome-extension:'),
+      ),
+    );
+    const { port } = world.site;
+    for (const path of ['/welcome?x=1', '/a/b/c', '/a']) await openTab(world, path);
+    await call(world, 'tab_open', { url: `http://localhost:${port}/a/b` });
+    const patterns = [
+      ...['<all_urls>', '*://*/*', 'http://*/*', 'https://*/*', 'http://127.0.0.1/*', 'http://localhost/*'],
+      ...[
+        'http://*.localhost/*',
+        'http://*.0.0.1/*',
+        'http://*.127.0.0.1/*',
+        'http://LOCALHOST/*',
+        'http://localhost./*',
+      ],
+      ...[`http://127.0.0.1:${port}/*`, 'http://127.0.0.1:1/*', 'http://127.0.0.1:*/*', `*://*:${port}/a`],
+      ...[
+        'http://*/a/*',
+        'http://*/a*',
+        'http://*/*b*',
+        'http://*/welcome',
+        'http://*/welcome?x=1',
+        'http://*/*?x=*',
+        '*://*/A',
+      ],
+      ...['file:///*', 'file://localhost/*', 'ftp://a.test/*', 'ws://a.test/*', 'wss://*.a.test/*'],
+      ...[
+        '',
+        '*',
+        'localhost',
+        'http://localhost',
+        'http:/localhost/*',
+        'http://*host/*',
+        'http://local*/*',
+        'http://a.*.b/*',
+      ],
+      ...[
+        'http:///*',
+        'http://u@localhost/*',
+        'http://localhost:99999/*',
+        'http://localhost:/*',
+        'http://localhost:8x/*',
+        'foo://a/*',
+      ],
+    ];
+    const theirs = await inServiceWorker<(string[] | null)[]>(
+      world,
+      `Promise.all(${JSON.stringify(patterns)}.map(async (url) => {
+        try {
+          const tabs = await chrome.tabs.query({ url });
+          return tabs.map((tab) => tab.url).filter((found) => found.startsWith('http')).sort();
+        } catch { return null; }
+      }))`,
+    );
+    const urls = (await listTabs(world)).map(({ url }) => url).filter((url) => url.startsWith('http'));
+    const ours = patterns.map((text) => {
+      const pattern = readMatchPattern(text);
+      return pattern && urls.filter((url) => pattern.matches(new URL(url))).sort();
+    });
+    expect(Object.fromEntries(patterns.map((text, index) => [text, ours[index]]))).toEqual(
+      Object.fromEntries(patterns.map((text, index) => [text, theirs[index]])),
+    );
   });
 
   it('made nothing break a rule of the wire', () => {
