@@ -5,6 +5,9 @@ import { toolInWords } from './activity/activity-words';
 import { formatTime } from './format';
 import type { Texts } from './i18n';
 
+/** The last moment that a date can tell. */
+const LATEST_TIME = 8_640_000_000_000_000;
+
 /** Where it would act, in one line: data of a page, shown as text. */
 export function questionPlace({ page }: PendingQuestion, { t }: Texts): string {
   if (page === null) return t('question_no_page');
@@ -19,7 +22,7 @@ export function questionNotification(question: PendingQuestion, now: number, tex
     question_id,
     title: t('question_title', [toolInWords(tool, texts).text]),
     message: questionPlace(question, texts),
-    context: t('question_until', [tool, formatTime(deadline, now, locale)]),
+    context: t('question_until', [tool, formatTime(Math.min(deadline, LATEST_TIME), now, locale)]),
     buttons: [t('action_allow'), t('action_decline')],
   };
 }

@@ -80,7 +80,7 @@ describe('tools.md: a tool that would be asked', () => {
   it('shows what, by which tool, where and for how long; Allow lets it run', async () => {
     const { command, visits } = ask(120_000);
     await person.sees(
-      /Waiting for you .*Allow: Open a tab\? 127\.0\.0\.1:\d+ tab_open 1\d\d s left Allow Decline/,
+      /Waiting for you .*Allow: Open a tab\? 127\.0\.0\.1:\d+ tab_open \d+m \d+s left Allow Decline/,
     );
     await until('the badge says so', async () => (await badge()) === '?');
     expect(await person.barriers()).toEqual([]);

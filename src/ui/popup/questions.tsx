@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PendingQuestion } from '../../platform/messages';
 import { toolInWords } from '../activity/activity-words';
 import { secondsUntil } from '../connection-sentence';
+import { formatDuration } from '../format';
 import type { Texts } from '../i18n';
 import { questionPlace } from '../question-words';
 
@@ -63,7 +64,7 @@ function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Elemen
   };
   const words = toolInWords(tool, texts);
   const place = questionPlace(question, texts);
-  const seconds = new Intl.NumberFormat(locale).format(secondsUntil(deadline, now));
+  const left = formatDuration(secondsUntil(deadline, now) * 1000, locale);
   return (
     <li class="question-item" aria-label={t('question_title', [words.text])}>
       <p class="question-what">{t('question_title', [words.text])}</p>
@@ -71,7 +72,7 @@ function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Elemen
         <bdi>{place}</bdi>
       </p>
       <p class="question-facts">
-        <code>{tool}</code> <span class="time">{t('question_left', [seconds])}</span>
+        <code>{tool}</code> <span class="time">{t('question_left', [left])}</span>
       </p>
       <div class="answers">
         <button type="button" class="primary" disabled={!open || answered} onClick={() => answer(true)}>

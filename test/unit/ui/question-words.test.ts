@@ -28,6 +28,12 @@ describe('tools.md, confirmation: a question in words', () => {
     expect([ko.title, ...ko.buttons]).toEqual(['허용할까요? 페이지에서 스크립트 실행', '허용', '거절']);
   });
 
+  it('case 5: a deadline that no calendar knows does not keep the question from being shown', () => {
+    for (const deadline of [1e300, Number.MAX_SAFE_INTEGER]) {
+      expect(questionNotification({ ...question, deadline }, now, texts('en')).context).toContain('until');
+    }
+  });
+
   it('a tool without a page, and a page without a title', () => {
     const en = texts('en');
     expect(questionPlace({ ...question, page: null }, en)).toBe('This browser');
