@@ -2,16 +2,18 @@
 import type { PendingQuestion } from '../platform/messages';
 import type { ShownQuestion } from '../platform/question-notifications';
 import { toolInWords } from './activity/activity-words';
+import { shortHost } from './connection-sentence';
 import { formatTime } from './format';
 import type { Texts } from './i18n';
 
 /** The last moment that a date can tell. */
 const LATEST_TIME = 8_640_000_000_000_000;
 
-/** Where it would act, in one line: data of a page, shown as text. */
+/** Where it would act, in one short line: data of a page, shown as text. */
 export function questionPlace({ page }: PendingQuestion, { t }: Texts): string {
   if (page === null) return t('question_no_page');
-  return page.title === '' ? page.host : `${page.host} · ${page.title}`;
+  const host = shortHost(page.host);
+  return page.title === '' ? host : `${host} · ${page.title}`;
 }
 
 /** `now` is epoch milliseconds. */

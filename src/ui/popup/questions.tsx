@@ -6,7 +6,6 @@ import { toolInWords } from '../activity/activity-words';
 import { secondsUntil } from '../connection-sentence';
 import { formatDuration } from '../format';
 import type { Texts } from '../i18n';
-import { questionPlace } from '../question-words';
 
 interface Props {
   questions: readonly PendingQuestion[];
@@ -50,7 +49,7 @@ interface ItemProps {
 }
 
 function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Element {
-  const { question_id, tool, deadline } = question;
+  const { question_id, tool, page, deadline } = question;
   const { t, locale } = texts;
   const [open, setOpen] = useState(false);
   const [answered, setAnswered] = useState(false);
@@ -63,19 +62,23 @@ function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Elemen
     onAnswer(question_id, allow);
   };
   const words = toolInWords(tool, texts);
-  const place = questionPlace(question, texts);
   const left = formatDuration(secondsUntil(deadline, now) * 1000, locale);
   return (
     <li class="question-item" aria-label={t('question_title', [words.text])}>
       <p class="question-what">{t('question_title', [words.text])}</p>
-      <p class="question-place" title={place}>
-        <bdi>{place}</bdi>
+      <p class="question-host">
+        <bdi>{page === null ? t('question_no_page') : page.host}</bdi>
       </p>
+      {page !== null && page.title !== '' && (
+        <p class="question-title" title={page.title}>
+          <bdi>{page.title}</bdi>
+        </p>
+      )}
       <p class="question-facts">
         <code>{tool}</code> <span class="time">{t('question_left', [left])}</span>
       </p>
       <div class="answers">
-        <button type="button" class="primary" disabled={!open || answered} onClick={() => answer(true)}>
+        <button type="button" disabled={!open || answered} onClick={() => answer(true)}>
           {t('action_allow')}
         </button>
         <button type="button" disabled={!open || answered} onClick={() => answer(false)}>

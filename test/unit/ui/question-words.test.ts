@@ -38,6 +38,11 @@ describe('tools.md, confirmation: a question in words', () => {
     const en = texts('en');
     expect(questionPlace({ ...question, page: null }, en)).toBe('This browser');
     expect(questionPlace({ ...question, page: { host: 'a.test', title: '' } }, en)).toBe('a.test');
+    // Both ends of a long host stay: the last tells whose it is.
+    const long = `www.bank.test.${'x'.repeat(200)}.evil.test`;
+    expect(questionPlace({ ...question, page: { host: long, title: '' } }, en)).toMatch(
+      /^www\.bank.*….*\.evil\.test$/,
+    );
   });
 });
 
