@@ -15,7 +15,7 @@ import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
 const STRANGER_DIRECTORY = fileURLToPath(new URL('fixtures/stranger', import.meta.url));
-const PAGES = ['src/ui/popup/popup.html', 'src/ui/activity/activity.html'];
+const PAGES = ['src/ui/popup/popup.html', 'src/ui/activity/activity.html', 'src/ui/settings/settings.html'];
 
 let world: World;
 let page: CdpSession;
@@ -81,12 +81,15 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
 /** Everything that a message that was obeyed would have changed. */
 async function state(): Promise<unknown> {
   const own = await world.browser.extensionPage(PAGES[1]);
+  const { activity, ...overview } = await world.browser.message('overview.get', {});
   try {
     return {
       stored: await own.evaluate('chrome.storage.local.get(null)'),
       session: await own.evaluate('chrome.storage.session.get(null)'),
       badge: await own.evaluate('chrome.action.getBadgeText({})'),
-      overview: await world.browser.message('overview.get', {}),
+      overview,
+      // What waits takes longer and longer.
+      activity: activity.map(({ duration_ms: _duration, ...entry }) => entry),
       connection: await world.browser.connectionState(),
       dials: world.relay.handshakes.length,
       connections: world.device.connections.length,

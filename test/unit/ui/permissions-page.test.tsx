@@ -3,7 +3,7 @@ import type { ClassPermissionState, PermissionSettings } from '../../../src/plat
 import { PermissionClass } from '../../../src/ui/settings/permission-class';
 import { UrlLists } from '../../../src/ui/settings/url-lists';
 import { texts } from './texts';
-import { shownBy, textOf } from './vnode-text';
+import { type Shown, shownBy, textOf } from './vnode-text';
 
 const en = texts('en');
 const group: ClassPermissionState = {
@@ -21,8 +21,10 @@ describe('the settings page: what the platform may do', () => {
   const onChange = vi.fn();
   const shown = shownBy(<PermissionClass group={group} texts={en} onChange={onChange} />);
   const choices = shown.filter(({ type }) => type === 'select');
-  const choose = (index: number, value: string) =>
-    (choices[index]?.props.onChange as (event: object) => void)({ currentTarget: { value } });
+  const choose = (index: number, value: string) => {
+    const { onChange: change } = (choices[index] as Shown).props;
+    (change as (event: object) => void)({ currentTarget: { value } });
+  };
 
   it('a choice per class and per tool, named for screen readers, with what is chosen', () => {
     expect(choices.map(({ props }) => [props['aria-label'], props.value])).toEqual([
