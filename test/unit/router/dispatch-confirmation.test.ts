@@ -125,6 +125,26 @@ describe('tools.md, confirmation: a tool that asks', () => {
     expect(rig.started).toHaveLength(1);
   });
 
+  test('a question that was left behind with the whole browser is shown as unanswered once its deadline is over', async () => {
+    const rig = askingRig();
+    void instance(rig, 'w').worker.run(request('r1'), 60_000);
+    await questionOf(rig);
+    // The browser ends: its session is gone, and with it every timer.
+    rig.session.clear();
+    rig.clock.time += 30_000;
+    expect(await rig.activity()).toMatchObject([{ outcome: 'waiting', duration_ms: 30_000 }]);
+    rig.clock.time += 31_000;
+    expect(await rig.activity()).toMatchObject([
+      { tool: 'write', outcome: 'user_declined', asked: 'unanswered', duration_ms: 60_000 },
+    ]);
+    // Asked for again, it is a new question: nothing had run.
+    const later = instance(rig, 'later');
+    const answer = answerFor(later.worker, request('r1'), 60_000);
+    await later.confirmation.answer((await questionOf(rig)).question_id, true);
+    (await startsOf(rig, 1)).finish({ output: {} });
+    expect(codeOf(await answer)).toBe('ok');
+  });
+
   test('case 4: allowed, started, and then cut off: outcome_unknown, as without a question', async () => {
     const rig = askingRig();
     const { worker, confirmation } = instance(rig, 'w');
