@@ -14,6 +14,7 @@ export default defineConfig({
       input: {
         offscreen: 'src/offscreen.html',
         activity: 'src/ui/activity/activity.html',
+        settings: 'src/ui/settings/settings.html',
         storages: 'src/ui/storages/storages.html',
       },
       // How long plugins take concerns nobody who builds this.

@@ -20,31 +20,40 @@ import type {
 import { send, serve } from './platform/messaging';
 import { ensureOffscreen } from './platform/offscreen-lifetime';
 import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs';
+import { openPopup } from './platform/popup';
+import { hideQuestion, onQuestionNotification, showQuestion } from './platform/question-notifications';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
 import { asBlob } from './protocol/content';
+import { createConfirmation } from './router/confirmation';
 import { createDial } from './router/dial';
 import { createDispatch } from './router/dispatch';
+import { followUrlRules } from './router/follow-url-rules';
 import { createGrants, GRANTS_SETTLE_MS } from './router/grants';
 import { createHandshakeStatus } from './router/handshake-status';
 import { createLastPicture } from './router/last-picture';
 import { createLedger } from './router/ledger-store';
+import { createQuestionStore } from './router/question-store';
 import { remembered } from './router/remembered';
 import { createRouter } from './router/router';
 import { createSessionEpoch } from './router/session-epoch';
 import { createStorageJobs } from './router/storage-jobs';
 import { followStoragePolicy } from './router/storage-policy';
 import { followToolPolicy } from './router/tool-policy';
+import { isLogged } from './settings/log-level';
+import type { LogLevel } from './settings/managed-policy';
 import { createSettings } from './settings/settings-store';
 import { applyStoragePolicy, noteKept } from './storage/attachments';
 import { createCaptureQueue } from './tools/capture-queue';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
+import { callPage } from './tools/question-page';
 import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
-import type { SetTimer } from './tools/timing';
+import { longTimer, type SetTimer } from './tools/timing';
 import { createVisibleCapture } from './tools/visible-capture';
 import { buttonFor } from './ui/button-words';
 import { createTexts } from './ui/i18n';
+import { questionNotification } from './ui/question-words';
 
 /** This instance of the worker: what another one began and did not end was cut off. */
 const run = crypto.randomUUID();
@@ -63,6 +72,7 @@ const SHOWN_PICTURE = { max_width: 720, max_height: 720 };
 const ledger = createLedger({ run, now });
 const settings = createSettings({ browser });
 const policy = followToolPolicy(settings, TOOLS);
+const urls = followUrlRules(settings, new URL(browser.runtime.getURL('')).origin);
 const facts = remembered(readAgentFacts);
 const handshakes = createHandshakeStatus(setTimer);
 const handshakeWatch = createHandshakeWatch(handshakes.take);
@@ -82,6 +92,18 @@ const storageJobs = createStorageJobs({
   wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
 });
 let screen: ScreenFacts | null = null;
+let log_level: LogLevel = 'info';
+
+const texts = createTexts(browser.i18n);
+const confirmation = createConfirmation({
+  store: createQuestionStore(browser.storage.session),
+  show: (question) => showQuestion(questionNotification(question, now(), texts)),
+  hide: hideQuestion,
+  changed: () => report('button', showButton()),
+  newId,
+  now,
+  setTimer: longTimer(setTimer),
+});
 
 const dispatch = createDispatch({
   ledger,
@@ -91,6 +113,7 @@ const dispatch = createDispatch({
   surroundings: async () => ({
     browser,
     facts: await facts(),
+    urls: await urls(),
     captures,
     pictures,
     loads,
@@ -100,6 +123,11 @@ const dispatch = createDispatch({
   }),
   newBodyKey: newId,
   sendBody,
+  confirmation,
+  page: async (tool, input) => {
+    const { enrollment } = await settings.glance();
+    return callPage(tool, input, browser, enrollment?.token ?? null);
+  },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);
   },
@@ -112,6 +140,9 @@ const dispatch = createDispatch({
   now,
   setTimer,
   log: (line) => console.error(line),
+  debug: (line) => {
+    if (isLogged('debug', log_level)) console.debug(line);
+  },
 });
 
 const dial = createDial({
@@ -124,11 +155,13 @@ const dial = createDial({
   sessionEpoch: createSessionEpoch(browser.storage.session, newId),
 });
 
-const { t, locale } = createTexts(browser.i18n);
+let connection: ConnectionState | null = null;
 
-async function show(connection: ConnectionState): Promise<void> {
-  const lost = await recallLostStorages();
-  await showOnButton(buttonFor({ connection, lost, now: now(), t, locale }));
+/** What the button says: what waits for the person comes first. */
+async function showButton(): Promise<void> {
+  const [questions, lost] = await Promise.all([confirmation.waiting(), recallLostStorages()]);
+  connection ??= (await send('relay.connection', {})).connection;
+  await showOnButton(buttonFor({ connection, questions: questions.length, lost, now: now(), texts }));
 }
 
 async function listStorages(): Promise<StorageOverview[]> {
@@ -171,7 +204,12 @@ serve<RouterMessages>(
         }),
     }),
     clearPictures: pictures.clear,
-    showConnection: show,
+    showConnection: (state) => {
+      connection = state;
+      return showButton();
+    },
+    confirmation,
+    tools: TOOLS,
     ensureOffscreen,
     version: browser.runtime.getManifest().version,
   }),
@@ -187,7 +225,15 @@ serve<GrantMessages>({
   },
 });
 
-settings.onChanged(() => report('reconfigure', reconfigureRelayHost()));
+settings.onChanged(() => {
+  report('reconfigure', reconfigureRelayHost());
+  report('log level', followLogLevel());
+});
+
+onQuestionNotification({
+  answered: (question_id, allow) => report('answer', confirmation.answer(question_id, allow)),
+  opened: () => report('popup', openPopup()),
+});
 
 followStoragePolicy({
   settings,
@@ -202,6 +248,7 @@ followStoragePolicy({
 onAlarm({
   watch() {
     report('watch', reviveRelayHost());
+    report('questions', confirmation.sweep());
     report('Storages', lookAtStorages());
   },
   sweep: () => report('sweep', sweep()),
@@ -212,6 +259,8 @@ browser.runtime.onStartup.addListener(begin);
 // They take a moment, and whatever the worker was woken for is likely to need them.
 facts().catch(() => undefined);
 policy().catch(() => undefined);
+urls().catch(() => undefined);
+report('log level', followLogLevel());
 
 /** Behind whatever the worker was woken for: that came from a relay host that is there. */
 const START_DELAY_MS = 1_000;
@@ -224,9 +273,10 @@ function begin(): void {
 
 async function start(): Promise<void> {
   await Promise.all([ensureAlarms(), ensureOffscreen()]);
+  await confirmation.sweep();
   await grants.bringBack();
-  const { connection } = await send('relay.connection', {});
-  await show(connection);
+  ({ connection } = await send('relay.connection', {}));
+  await showButton();
   await lookAtStorages();
 }
 
@@ -234,8 +284,11 @@ async function lookAtStorages(): Promise<void> {
   await grants.look();
   const lost = (await listStorages()).filter(({ permission }) => permission === 'lost');
   await rememberLostStorages(lost.map(({ name }) => name));
-  const { connection } = await send('relay.connection', {});
-  await show(connection);
+  await showButton();
+}
+
+async function followLogLevel(): Promise<void> {
+  ({ log_level } = (await settings.glance()).policy);
 }
 
 async function sweep(): Promise<void> {
@@ -243,6 +296,6 @@ async function sweep(): Promise<void> {
 }
 
 /** Nobody waits for these; only the kind of a failure is told. */
-function report(what: string, work: Promise<void>): void {
+function report(what: string, work: Promise<unknown>): void {
   work.catch((thrown) => console.error(`${what} failed:`, thrown instanceof Error ? thrown.name : ''));
 }

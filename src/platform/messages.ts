@@ -6,7 +6,9 @@
 import type { Progress, ReadyFrame } from '../protocol/frames';
 import type { ActivityEntry } from '../settings/activity';
 import type { EnrollmentProblem } from '../settings/enrollment';
+import type { ToolPermission } from '../settings/managed-policy';
 import type { JobOutcome, KnownStorage } from '../storage/worker-messages';
+import type { ToolClass } from '../tools/tool';
 
 /** What a person sees of the connection (ui.md, States). Times are epoch milliseconds. */
 export type ConnectionState =
@@ -87,6 +89,48 @@ export interface Overview {
   activity: ActivityEntry[];
   /** The last picture that was sent to the platform. */
   last_picture: { data_url: string; captured_at: number } | null;
+  /** What the person is asked now, oldest first. */
+  questions: PendingQuestion[];
+}
+
+/** A tool that waits for the person's word. */
+export interface PendingQuestion {
+  question_id: string;
+  /** The registry's name. */
+  tool: string;
+  /** Where it would act; null for a tool that touches no page. Text of a page: data. */
+  page: { host: string; title: string } | null;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
+
+/** What holds for a class of tools or a tool (policy.md, `tool_permissions`). */
+export interface PermissionState {
+  /** What holds. */
+  permission: ToolPermission;
+  /** Fixed by managed policy. */
+  managed: boolean;
+}
+
+export interface ToolPermissionState extends PermissionState {
+  name: string;
+  /** What the person said of this very tool; null: nothing, it follows its class. */
+  own: ToolPermission | null;
+  /** What would hold without that. */
+  inherited: ToolPermission;
+}
+
+export interface ClassPermissionState extends PermissionState {
+  class: ToolClass;
+  tools: ToolPermissionState[];
+}
+
+export interface PermissionSettings {
+  managed: boolean;
+  classes: ClassPermissionState[];
+  /** The managed URL rules; null where there is no list. */
+  url_allowlist: string[] | null;
+  url_blocklist: string[];
 }
 
 /** Handled by the router in the service worker. */
@@ -105,6 +149,8 @@ export interface RouterMessages {
       screen: ScreenFacts;
       /** What is attached, told with a request that wants it or when it is nothing; null: ask `storages.list`. */
       storages: StorageOverview[] | null;
+      /** It was cancelled since it began. */
+      cancelled?: boolean;
     };
     out: RunReply;
   };
@@ -124,6 +170,14 @@ export interface RouterMessages {
   };
   'enrollment.forget': { in: Record<never, never>; out: Record<never, never> };
   'pause.set': { in: { paused: boolean }; out: Record<never, never> };
+  /** The person's answer to a question; false when it came too late. */
+  'question.answer': { in: { question_id: string; allow: boolean }; out: { counted: boolean } };
+  'permissions.get': { in: Record<never, never>; out: { permissions: PermissionSettings } };
+  /** Null: nothing of its own. A name that is no tool and no class changes nothing, nor what policy fixes. */
+  'permissions.set': {
+    in: { name: string; permission: ToolPermission | null };
+    out: { permissions: PermissionSettings };
+  };
   'activity.list': { in: Record<never, never>; out: { activity: ActivityEntry[] } };
   /** A page found no offscreen document: make one. */
   'offscreen.ensure': { in: Record<never, never>; out: Record<never, never> };
@@ -205,6 +259,9 @@ export interface RelayDiagnostics {
 
 export type MessageMap = RouterMessages & RelayMessages & StorageMessages & GrantMessages;
 export type MessageType = keyof MessageMap;
+
+/** What the keys of questions in `storage.session` begin with: pages follow their changes. */
+export const QUESTION_PREFIX = 'question:';
 
 /** The name of the port on which the offscreen document tells a page every connection state; null until one is known. */
 export const CONNECTION_PORT = 'connection';

@@ -157,6 +157,7 @@ export class RequestDesk {
       remaining_ms: Math.max(1, request.deadline - now()),
       screen: screen(),
       storages: storages.isEmpty ? [] : asked,
+      cancelled: request.cancelled,
     });
     while (running()) {
       const askedAt = now();

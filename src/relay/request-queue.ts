@@ -44,6 +44,8 @@ export interface QueuedRequest {
   socket: number;
   stage: RequestStage;
   settle_as: 'cancelled' | 'timeout';
+  /** The router is told with each asking: it may have died since it was told. */
+  cancelled: boolean;
   /** False for what the ledger answers without a run: it waits for no place. */
   readonly needs_place: boolean;
 }
@@ -93,6 +95,7 @@ export class RequestQueue {
       socket,
       stage: 'queued',
       settle_as: 'timeout',
+      cancelled: false,
       needs_place: malformed === null && siblings.length === 0,
     };
     this.#requests.set(id, [...siblings, request]);
@@ -124,6 +127,7 @@ export class RequestQueue {
   cancel(id: string): { request: QueuedRequest; by: 'settling' | 'telling' } | null {
     const request = this.#ofId(id).find(({ stage }) => isPending(stage));
     if (!request) return null;
+    request.cancelled = true;
     if (request.stage === 'running') return { request, by: 'telling' };
     this.#settle(request, 'cancelled');
     return { request, by: 'settling' };

@@ -34,14 +34,15 @@ export function createDial(options: DialOptions): Dial {
   const { settings, handshakes } = options;
   return {
     async prepare() {
-      const [{ enrollment, idle }, facts, policy, epoch] = await Promise.all([
-        settings.current(),
+      const { enrollment, idle } = await settings.current();
+      if (idle) return { dial: false, because: idle };
+      if (!enrollment) return { dial: false, because: { state: 'not_enrolled' } };
+      // Not sooner: the tools' policy waits for a managed policy that is late, a browser with nothing to dial need not.
+      const [facts, policy, epoch] = await Promise.all([
         options.facts(),
         options.policy(),
         options.sessionEpoch(),
       ]);
-      if (idle) return { dial: false, because: idle };
-      if (!enrollment) return { dial: false, because: { state: 'not_enrolled' } };
       const { endpoint, token } = enrollment;
       options.watch(endpoint);
       handshakes.follow(endpoint);

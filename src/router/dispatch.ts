@@ -6,19 +6,22 @@
  */
 import type { AnswerMessage, RequestText, RunReply } from '../platform/messages';
 import type { AnswerBody } from '../protocol/content';
-import { AgentError, toAgentError } from '../protocol/errors';
+import { AgentError, type ErrorCode, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
-import type { SetTimer } from '../tools/timing';
-import type { ToolContext, ToolPolicy } from '../tools/tool';
+import type { JsonObject } from '../protocol/json';
+import type { ActivityEntry } from '../settings/activity';
+import { longTimer, type SetTimer } from '../tools/timing';
+import type { Tool, ToolContext, ToolPolicy } from '../tools/tool';
 import { type Answer, errorAnswer, okAnswer } from './answers';
+import type { Confirmation, QuestionPage, Verdict } from './confirmation';
 import { type GateRules, gate, type Passed } from './gate';
 import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
 import { canonicalRequest, idKey, inputHash } from './request-hash';
 
 /** Chrome ends a message that is not answered for minutes: until then the relay host asks again. */
 export const REPLY_HELD_MS = 20_000;
-/** The longest delay a timer takes; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+/** A question ends so long before its request, at most: the answer must be out by the deadline. */
+const QUESTION_MARGIN_MS = 1_000;
 const TOOL_NAME_SHOWN = 64;
 
 /** What a tool gets beside the request's own id, signal, deadline, progress and policy. */
@@ -38,6 +41,9 @@ export interface DispatchOptions {
   newBodyKey(): string;
   /** Takes a body to where it will be sent from, while its answer is being written down. */
   sendBody(key: string, body: AnswerBody): void;
+  confirmation: Pick<Confirmation, 'ask' | 'isUnanswered' | 'forget'>;
+  /** The page that a call is about at this moment, for the person who is asked. */
+  page(tool: Tool, input: JsonObject): Promise<QuestionPage | null>;
   progress(id: string, progress: Progress): void;
   /** Where the work of resumable tools is done, which outlives this instance. */
   handover: {
@@ -53,11 +59,16 @@ export interface DispatchOptions {
   setTimer: SetTimer;
   /** For a person who looks for a fault. Gets the kind of an error, never its text. */
   log(line: string): void;
+  /** The same for what went as it should. */
+  debug?(line: string): void;
 }
 
 export interface Dispatch {
-  /** Runs, joins or looks up the request; `running` after a while, to be asked again. */
-  run(request: RequestText, remaining_ms: number): Promise<RunReply>;
+  /**
+   * Runs, joins or looks up the request; `running` after a while, to be asked again. `cancelled`: it is to
+   * stop; said again with each asking, because an instance that was told may have died.
+   */
+  run(request: RequestText, remaining_ms: number, cancelled?: boolean): Promise<RunReply>;
   /** Ends the request with `code` unless it has an answer; says which answer it has. */
   settle(request: RequestText, code: 'cancelled' | 'timeout'): Promise<AnswerMessage>;
   /** Asks what runs under this id to stop. Unknown ids: nothing. */
@@ -77,6 +88,8 @@ interface Flight {
   overdue: AbortController;
   /** Kept in memory after its answer, because the ledger could not be written. */
   stays: boolean;
+  /** What came of asking the person; undefined as long as nobody was asked. */
+  asked?: ActivityEntry['asked'];
   /** Resolves once the ledger has heard of it: until then another request under its id must wait. */
   entered: Promise<void>;
   enter(): void;
@@ -91,10 +104,17 @@ interface Preparation {
   looked: Promise<unknown>;
 }
 
+const DECLINED: Record<Exclude<Verdict, 'allowed'>, string> = {
+  declined: 'The person at the device declined.',
+  unanswered: 'The person at the device was asked and did not answer before the deadline.',
+};
+const PAGE_CHANGED =
+  'The page changed while the person at the device was being asked about it. Look at the tab again, then send the request anew under a new id.';
 const REFUSED_WITHOUT_RULES = { pass: false, refusal: new AgentError('internal_error') } as const;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { ledger, now, setTimer } = options;
+  const { ledger, confirmation, now } = options;
+  const setTimer = longTimer(options.setTimer);
   const flights = new Map<string, Flight[]>();
 
   function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
@@ -130,7 +150,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       answer: Promise.all(earlier).then(() => fly(flight)),
     };
     if (ended) stop(flight, ended);
-    const stopDeadline = after(remaining_ms, () => stop(flight, 'timeout'));
+    const stopDeadline = setTimer(() => stop(flight, 'timeout'), remaining_ms);
     flights.set(id, [...(flights.get(id) ?? []), flight]);
     const land = () => {
       stopDeadline();
@@ -154,27 +174,36 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const [known, rules] = await Promise.all([ledgerRequest(flight), gateRules()]);
     // A cancelled job may have been handed over by another instance: then its own end is the answer.
     const mayRun = known.host !== null && !overdue.signal.aborted;
-    if (abort.signal.aborted && !mayRun) return settle(flight, known, abortAnswer(flight), false);
+    if (abort.signal.aborted && !mayRun)
+      return settle(flight, known, await unstartedAnswer(flight, known), false);
     const passed = rules ? gate(request, rules) : REFUSED_WITHOUT_RULES;
     if (!passed.pass) {
       const { code, message } = passed.refusal;
       return settle(flight, known, errorAnswer(code, message, elapsed(flight)), false);
     }
-    const { tool } = passed;
+    const { tool, ask } = passed;
     if (tool.resumable && known.host === null) {
       return settle(flight, known, errorAnswer('internal_error'), false);
     }
-    const ready = prepare(passed);
+    let { policy } = passed;
+    let ready = ask ? null : prepare(passed);
     let reply: LedgerReply;
     try {
-      reply = await ledger.accept(known, tool.read_only);
+      reply = await ledger.accept(known, tool.read_only, ask ? flight.deadline : null);
+      flight.enter();
+      if (reply.decision === 'ask') {
+        const allowed = await askPerson(flight, known, passed);
+        if (!allowed.allowed) return settle(flight, known, allowed.answer, false);
+        ({ policy } = allowed);
+        reply = await ledger.accept(known, tool.read_only);
+      }
     } catch (thrown) {
       // A tool whose start is not written down must not start.
       return answerUnrecorded(flight, errorAnswer('internal_error'), thrown);
     }
-    flight.enter();
     if (reply.decision === 'execute') {
-      return settle(flight, known, await execute(flight, known, passed, ready), true);
+      ready ??= prepare(passed);
+      return settle(flight, known, await execute(flight, known, { ...passed, policy }, ready), true);
     }
     // It runs under this instance, yet nobody here knows of it: its settlement must have failed.
     if (reply.decision === 'join') return settle(flight, known, errorAnswer('outcome_unknown'), true);
@@ -190,6 +219,38 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       isResumable ? options.handover.host().catch(() => null) : null,
     ]);
     return { key, input_hash, tool: tool.slice(0, TOOL_NAME_SHOWN), started_at, host };
+  }
+
+  /** Waits for the person's answer; nothing of the tool has started by then. */
+  async function askPerson(
+    flight: Flight,
+    known: LedgerRequest,
+    { tool, input }: PassedRequest,
+  ): Promise<{ allowed: true; policy: ToolPolicy } | { allowed: false; answer: Answer }> {
+    const { request, abort, deadline } = flight;
+    const refuse = (code: ErrorCode, sentence?: string) => ({
+      allowed: false as const,
+      answer: errorAnswer(code, sentence, elapsed(flight)),
+    });
+    const page = () => options.page(tool, input);
+    const margin = Math.min(QUESTION_MARGIN_MS, (deadline - now()) / 10);
+    let asked: Awaited<ReturnType<Confirmation['ask']>>;
+    try {
+      asked = await confirmation.ask(
+        { request: questionKey(known), tool: tool.name, deadline: deadline - margin, page },
+        abort.signal,
+      );
+    } catch {
+      return { allowed: false, answer: await unstartedAnswer(flight, known, true) };
+    }
+    flight.asked = asked.verdict;
+    if (asked.verdict !== 'allowed') return refuse('user_declined', DECLINED[asked.verdict]);
+    const rules = await gateRules();
+    const passed = rules ? gate(request, rules) : REFUSED_WITHOUT_RULES;
+    if (!passed.pass) return refuse(passed.refusal.code, passed.refusal.message);
+    const there = await page().catch(() => null);
+    if (there?.place !== asked.page?.place) return refuse('page_restricted', PAGE_CHANGED);
+    return { allowed: true, policy: passed.policy };
   }
 
   /** Null when the policy cannot be read: then nothing is allowed. */
@@ -279,7 +340,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (answer.outcome !== 'ok' && !(await options.isAlive())) return new Promise(() => {});
     const { body_key } = answer.message;
     if (body_key && answer.body) options.sendBody(body_key, answer.body);
-    const attempt = () => ledger.settle(known, { ...answer, of_run });
+    const attempt = () => ledger.settle(known, { ...answer, of_run, asked: flight.asked });
     let reply: LedgerReply;
     try {
       // One more try: the connection to the database may have been lost, or the disk was full.
@@ -287,6 +348,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     } catch (thrown) {
       return answerUnrecorded(flight, answer, thrown);
     }
+    options.debug?.(`${JSON.stringify(known.tool)}: ${answer.outcome}, ${answer.message.duration_ms} ms`);
+    // Not waited for: a question that stays behind is put away with its deadline.
+    confirmation.forget(questionKey(known)).catch(() => undefined);
     return answerIn(reply);
   }
 
@@ -302,34 +366,34 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return errorAnswer(code, message, elapsed(flight));
   }
 
-  function elapsed({ started_at }: Flight): number {
-    return Math.max(0, now() - started_at);
+  /** The same for a request that waited for the person, or may have, and whose tool never started. */
+  async function unstartedAnswer(flight: Flight, known: LedgerRequest, was_asked = false): Promise<Answer> {
+    const answer = abortAnswer(flight);
+    if (answer.outcome !== 'timeout') return answer;
+    const unanswered = was_asked || (await confirmation.isUnanswered(questionKey(known)).catch(() => false));
+    if (!unanswered) return answer;
+    flight.asked = 'unanswered';
+    return errorAnswer('user_declined', DECLINED.unanswered, elapsed(flight));
   }
 
-  /** Calls `run` after a delay of any length; returns what calls it off. */
-  function after(delay_ms: number, run: () => void): () => void {
-    let callOff = () => {};
-    const arm = (left_ms: number) => {
-      const step = Math.min(left_ms, LONGEST_TIMER_MS);
-      callOff = setTimer(() => (left_ms > step ? arm(left_ms - step) : run()), step);
-    };
-    arm(Math.max(0, delay_ms));
-    return () => callOff();
+  function elapsed({ started_at }: Flight): number {
+    return Math.max(0, now() - started_at);
   }
 
   async function hold(answer: Promise<AnswerMessage>): Promise<RunReply> {
     let stop = () => {};
     const running = new Promise<RunReply>((resolve) => {
-      stop = after(REPLY_HELD_MS, () => resolve({ running: true }));
+      stop = setTimer(() => resolve({ running: true }), REPLY_HELD_MS);
     });
     const answered = answer.then((message): RunReply => ({ running: false, answer: message }));
     return Promise.race([answered, running]).finally(stop);
   }
 
   return {
-    run(request, remaining_ms) {
+    run(request, remaining_ms, cancelled = false) {
       const canonical = canonicalRequest(request.command, request.input);
       const flight = findFlight(request, canonical) ?? take(request, canonical, remaining_ms);
+      if (cancelled) flight.abort.abort(new AgentError('cancelled'));
       return hold(flight.answer);
     },
     async settle(request, code) {
@@ -348,6 +412,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (known.length === 0) options.handover.cancel(id, 'cancelled');
     },
   };
+}
+
+/** An answer of the person counts for exactly this command and input under this id. */
+function questionKey({ key, input_hash }: LedgerRequest): string {
+  return `${key}.${input_hash}`;
 }
 
 /** The answer a step of the ledger leads to, when it leads to one. */

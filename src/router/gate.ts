@@ -16,8 +16,8 @@ export interface GateRules {
 }
 
 export type Passed =
-  /** `policy` is what was asked; the tool gets the same. */
-  | { pass: true; tool: Tool; input: JsonObject; policy: ToolPolicy }
+  /** `policy` is what was looked at; the tool gets the same. `ask`: the person must allow it first. */
+  | { pass: true; tool: Tool; input: JsonObject; policy: ToolPolicy; ask: boolean }
   /** With `invalid_request`, `unknown_tool`, `capability_denied` or `invalid_input`. */
   | { pass: false; refusal: AgentError };
 
@@ -32,7 +32,7 @@ export function gate(request: RequestText, rules: GateRules): Passed {
   const validate = rules.validators[tool.name];
   if (!validate?.(input))
     return refuse(new AgentError('invalid_input', complaint(validate?.errors, 'input')));
-  return { pass: true, tool, input, policy: rules.policy };
+  return { pass: true, tool, input, policy: rules.policy, ask: rules.policy.asked_tools.has(tool.name) };
 }
 
 function refuse(refusal: AgentError): Passed {

@@ -8,7 +8,7 @@ import type { AnswerBody } from '../protocol/content';
 import type { ErrorCode } from '../protocol/errors';
 import type { ActivityEntry } from '../settings/activity';
 import { answerBytes, errorAnswer } from './answers';
-import { accept, begin, end, type Settlement, settle } from './ledger';
+import { type AskingEntry, accept, end, first, type Settlement, settle } from './ledger';
 import {
   BY_SINCE,
   LEDGER_DATABASE,
@@ -37,26 +37,29 @@ export interface SettledRequest {
   body: AnswerBody | null;
   outcome: 'ok' | ErrorCode;
   of_run: boolean;
+  /** What came of asking the person, when the person was asked. */
+  asked?: ActivityEntry['asked'];
 }
 
 /** `answer`: the id is settled, by this step or before it. */
 export type LedgerReply =
-  | { decision: 'execute' | 'join' | 'conflict' | 'expired' }
+  | { decision: 'execute' | 'ask' | 'join' | 'conflict' | 'expired' }
   | { decision: 'answer'; message: AnswerMessage };
 
 export interface Ledger {
   /**
    * Writes that the tool starts (`execute`), or says why it must not. A run that was cut off begins again
    * when the tool is `read_only`, or joins its work when that was handed to the document that is there now; otherwise
-   * it is settled here, as `outcome_unknown`.
+   * it is settled here, as `outcome_unknown`. With `ask_until`
+   * (epoch milliseconds) it writes that the person is being asked (`ask`), and the tool must not start yet.
    */
-  accept(request: LedgerRequest, read_only: boolean): Promise<LedgerReply>;
+  accept(request: LedgerRequest, read_only: boolean, ask_until?: number | null): Promise<LedgerReply>;
   /**
    * Settles the id with `message` unless it is settled already, and says which answer it has.
    * `of_run`: the message is what the run started by `accept` came to.
    */
   settle(request: LedgerRequest, settled: SettledRequest): Promise<LedgerReply>;
-  /** What was settled last, newest first; at most `limit`. */
+  /** What was settled last and what the person is asked about now, newest first; at most `limit`. */
   activity(limit: number): Promise<ActivityEntry[]>;
   /** Drops what has been kept long enough (wire.md §5 rule 4). */
   sweep(): Promise<void>;
@@ -84,7 +87,7 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
 
   function settlement(
     { input_hash, tool, started_at, host }: LedgerRequest,
-    { message, outcome, of_run }: SettledRequest,
+    { message, outcome, of_run, asked }: SettledRequest,
   ): Settlement {
     return {
       input_hash,
@@ -94,7 +97,13 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
       now: now(),
       answer_bytes: answerBytes(message),
       body_key: message.body_key,
-      activity: { at: started_at, tool, outcome, duration_ms: message.duration_ms },
+      activity: {
+        at: started_at,
+        tool,
+        outcome,
+        duration_ms: message.duration_ms,
+        ...(asked ? { asked } : {}),
+      },
     };
   }
 
@@ -107,20 +116,28 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
     return { decision: 'answer', message: unknown.message };
   }
 
-  async function acceptRequest(request: LedgerRequest, read_only: boolean): Promise<LedgerReply> {
-    const { key, input_hash, host } = request;
-    const acceptance = { input_hash, run, read_only, host, now: now() };
+  async function acceptRequest(
+    request: LedgerRequest,
+    read_only: boolean,
+    ask_until: number | null = null,
+  ): Promise<LedgerReply> {
+    const { key, input_hash, tool, started_at, host } = request;
+    const ask = ask_until === null ? null : { tool, asked_at: started_at, deadline: ask_until };
+    const acceptance = { input_hash, run, read_only, host, ask, now: now() };
     // Losing the start of a tool with effects to a power cut would let it run twice.
     const durability = read_only ? 'relaxed' : 'strict';
-    const started: Row = { ...begin(acceptance), key };
-    const isNew = await database.attempt(durability, ({ entries }) => [entries.add(started)]);
-    if (isNew) return { decision: 'execute' };
+    const { decision, entry } = first(acceptance);
+    const isNew = await database.attempt(durability, ({ entries }) => [
+      entries.add({ ...entry, key } satisfies Row),
+    ]);
+    if (isNew) return { decision };
     return database.transact(durability, async (stores) => {
       const accepted = accept(await readRow(stores, key), acceptance);
       switch (accepted.decision) {
         case 'execute':
+        case 'ask':
           stores.entries.put({ ...accepted.entry, key } satisfies Row);
-          return { decision: 'execute' };
+          return { decision: accepted.decision };
         case 'answer':
           return keptAnswer(stores, key);
         case 'cut_off':
@@ -192,11 +209,24 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
         const cursor = await promisifyRequest(request);
         if (!cursor || found.length >= limit) return found;
         const row = cursor.value as Row;
-        if (row.state !== 'running') found.push(row.activity);
+        if (row.state === 'asking') found.push(askingActivity(row, now()));
+        else if (row.state !== 'running') found.push(row.activity);
         cursor.continue();
       }
     });
   }
 
   return { accept: acceptRequest, settle: settleRequest, activity, sweep };
+}
+
+/** A question that nobody answered, and whose request nobody asked for again, ends with its deadline. */
+function askingActivity({ tool, asked_at, deadline }: AskingEntry, now: number): ActivityEntry {
+  const isOver = now > deadline;
+  return {
+    at: asked_at,
+    tool,
+    outcome: isOver ? 'user_declined' : 'waiting',
+    duration_ms: Math.max(0, Math.min(now, deadline) - asked_at),
+    asked: isOver ? 'unanswered' : 'waiting',
+  };
 }

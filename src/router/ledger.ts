@@ -23,6 +23,20 @@ export interface RunningEntry extends Known {
   host: string | null;
 }
 
+/**
+ * The person is being asked whether it may run (`confirmation.ts`). Nothing has started: whatever instance
+ * takes it up goes on with it, and any end settles it.
+ */
+export interface AskingEntry extends Known {
+  state: 'asking';
+  run: string;
+  tool: string;
+  /** Epoch milliseconds. */
+  asked_at: number;
+  /** By then it is answered. */
+  deadline: number;
+}
+
 interface Ended extends Known {
   /** What the person may see of it (ui.md, Activity). */
   activity: ActivityEntry;
@@ -44,7 +58,7 @@ export interface ExpiredEntry extends Ended {
   state: 'expired';
 }
 
-export type LedgerEntry = RunningEntry | AnsweredEntry | ExpiredEntry;
+export type LedgerEntry = RunningEntry | AskingEntry | AnsweredEntry | ExpiredEntry;
 
 export interface Acceptance {
   input_hash: string;
@@ -54,8 +68,12 @@ export interface Acceptance {
   read_only: boolean;
   /** The offscreen document that is there now, for a tool whose work is handed to it. */
   host: string | null;
+  /** Set when the person must be asked before it runs. */
+  ask: AskFacts | null;
   now: number;
 }
+
+export type AskFacts = Pick<AskingEntry, 'tool' | 'asked_at' | 'deadline'>;
 
 /** `entry` is to be written for `execute`; for the others it is what the ledger holds. */
 export type Accepted =
@@ -64,6 +82,8 @@ export type Accepted =
    * `entry` is written.
    */
   | { decision: 'execute'; entry: RunningEntry }
+  /** The same, after the person was asked, once `entry` is written. */
+  | { decision: 'ask'; entry: AskingEntry }
   /** This very instance is running it. */
   | { decision: 'join'; entry: RunningEntry }
   | { decision: 'answer'; entry: AnsweredEntry }
@@ -78,20 +98,34 @@ export function begin({ input_hash, run, read_only, host, now }: Acceptance): Ru
   return { state: 'running', input_hash, run, read_only, host, since: now };
 }
 
+/** The entry of a request about which the person is asked now. */
+function beginAsking({ input_hash, run, now }: Acceptance, ask: AskFacts): AskingEntry {
+  return { state: 'asking', input_hash, run, since: now, ...ask };
+}
+
+/** What is written, and what follows, for a request whose tool has not started. */
+export function first(request: Acceptance): Extract<Accepted, { decision: 'execute' | 'ask' }> {
+  return request.ask
+    ? { decision: 'ask', entry: beginAsking(request, request.ask) }
+    : { decision: 'execute', entry: begin(request) };
+}
+
 /** What a request that would run its tool comes to. */
 export function accept(entry: LedgerEntry | undefined, request: Acceptance): Accepted {
-  if (!entry) return { decision: 'execute', entry: begin(request) };
+  if (!entry) return first(request);
   if (entry.input_hash !== request.input_hash) return { decision: 'conflict', entry };
   switch (entry.state) {
+    case 'asking':
+      return first(request);
     case 'answered':
       return { decision: 'answer', entry };
     case 'expired':
       return { decision: 'expired', entry };
     case 'running':
       if (entry.run === request.run) return { decision: 'join', entry };
-      return (entry.read_only && request.read_only) || isStillHeld(entry, request.host)
-        ? { decision: 'execute', entry: begin(request) }
-        : { decision: 'cut_off', entry };
+      // What was handed over was allowed before that: nobody is asked again.
+      if (isStillHeld(entry, request.host)) return { decision: 'execute', entry: begin(request) };
+      return entry.read_only && request.read_only ? first(request) : { decision: 'cut_off', entry };
   }
 }
 
@@ -133,6 +167,8 @@ export function settle(entry: LedgerEntry | undefined, settlement: Settlement): 
   if (!entry) return record();
   if (entry.input_hash !== settlement.input_hash) return { decision: 'conflict', entry };
   switch (entry.state) {
+    case 'asking':
+      return record();
     case 'answered':
       return { decision: 'answer', entry };
     case 'expired':
@@ -158,9 +194,9 @@ export function forgetBefore(now: number): number {
   return now - IDS_KEPT_MS;
 }
 
-/** Whether an id is forgotten altogether. What this instance is still running never is. */
+/** Whether an id is forgotten altogether. What this instance is still working on never is. */
 export function isForgotten(entry: LedgerEntry, { now, run }: { now: number; run: string }): boolean {
-  if (entry.state === 'running' && entry.run === run) return false;
+  if ((entry.state === 'running' || entry.state === 'asking') && entry.run === run) return false;
   return entry.since <= forgetBefore(now);
 }
 

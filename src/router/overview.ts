@@ -3,7 +3,10 @@ import type { Overview } from '../platform/messages';
 import type { ActivityEntry } from '../settings/activity';
 import { enrollmentHost } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
+import type { PermissionSubject } from '../settings/tool-permissions';
+import type { Confirmation } from './confirmation';
 import type { LastPicture } from './last-picture';
+import { unknownPermissions } from './permission-settings';
 
 const ENTRIES_SHOWN = 5;
 
@@ -11,15 +14,19 @@ export interface OverviewOptions {
   settings: Pick<Settings, 'glance'>;
   listActivity(limit: number): Promise<ActivityEntry[]>;
   lastPicture: LastPicture;
+  confirmation: Pick<Confirmation, 'waiting'>;
+  /** Every tool there is. */
+  tools: readonly PermissionSubject[];
   version: string;
 }
 
 export async function overview(options: OverviewOptions): Promise<Overview> {
-  const [settings, activity, last_picture] = await Promise.all([
+  const [settings, activity, last_picture, questions] = await Promise.all([
     options.settings.glance(),
     // A failing database costs the list, not the popup.
     options.listActivity(ENTRIES_SHOWN).catch(() => []),
     options.lastPicture(),
+    options.confirmation.waiting(),
   ]);
   const { enrollment, allow_user_enrollment, allow_pause, allow_local_folders } = settings;
   const { managed, paused, policy_problems } = settings;
@@ -30,9 +37,17 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     allow_local_folders,
     managed,
     paused,
-    policy_problems: policy_problems.map(({ key, reason }) => ({ key, reason })),
+    policy_problems: [...policy_problems, ...unknownPermissions(settings.policy, options.tools)].map(
+      ({ key, reason }) => ({ key, reason }),
+    ),
     version: options.version,
     activity,
     last_picture,
+    questions: questions.map(({ question_id, tool, page, deadline }) => ({
+      question_id,
+      tool,
+      page: page && { host: page.host, title: page.title },
+      deadline,
+    })),
   };
 }

@@ -13,10 +13,13 @@ import type { Handlers } from '../platform/messaging';
 import { ACTIVITY_KEPT, type ActivityEntry } from '../settings/activity';
 import { parseEnrollment } from '../settings/enrollment';
 import type { Settings } from '../settings/settings-store';
+import type { PermissionSubject } from '../settings/tool-permissions';
+import type { Confirmation } from './confirmation';
 import type { Dial } from './dial';
 import type { Dispatch } from './dispatch';
 import type { LastPicture } from './last-picture';
 import { overview } from './overview';
+import { isSettable, permissionSettings } from './permission-settings';
 
 export interface RouterOptions {
   dispatch: Dispatch;
@@ -27,6 +30,9 @@ export interface RouterOptions {
   settings: Settings;
   listActivity(limit: number): Promise<ActivityEntry[]>;
   lastPicture: LastPicture;
+  confirmation: Pick<Confirmation, 'waiting' | 'answer'>;
+  /** Every tool there is, in the order of the catalogue. */
+  tools: readonly PermissionSubject[];
   /** Removes every picture; nobody is to see them after the enrollment is gone. */
   clearPictures(): Promise<void>;
   showConnection(connection: ConnectionState): Promise<void>;
@@ -44,10 +50,10 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       await dial.tokenStopped(enrollment_id);
       return {};
     },
-    'request.run'({ request, remaining_ms, screen, storages }) {
+    'request.run'({ request, remaining_ms, screen, storages, cancelled }) {
       options.sawScreen(screen);
       options.sawStorages(storages);
-      return dispatch.run(readRequest(request), remaining_ms);
+      return dispatch.run(readRequest(request), remaining_ms, cancelled);
     },
     async 'request.settle'({ request, code }) {
       return { answer: await dispatch.settle(readRequest(request), code) };
@@ -75,6 +81,17 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       const { allow_pause } = await settings.glance();
       if (allow_pause || !paused) await settings.setPaused(paused);
       return {};
+    },
+    async 'question.answer'({ question_id, allow }) {
+      return { counted: await options.confirmation.answer(question_id, allow === true) };
+    },
+    async 'permissions.get'() {
+      return { permissions: permissionSettings(await settings.glance(), options.tools) };
+    },
+    async 'permissions.set'({ name, permission }) {
+      const before = permissionSettings(await settings.glance(), options.tools);
+      if (isSettable(before, name)) await settings.setToolPermission(name, permission);
+      return { permissions: permissionSettings(await settings.glance(), options.tools) };
     },
     async 'activity.list'() {
       return { activity: await options.listActivity(ACTIVITY_KEPT) };

@@ -6,8 +6,11 @@ export interface ActivityEntry {
   at: number;
   /** Tool name as asked for; cut to 64 characters. */
   tool: string;
-  outcome: 'ok' | ErrorCode;
+  /** `waiting`: for the person's answer. */
+  outcome: 'ok' | ErrorCode | 'waiting';
   duration_ms: number;
+  /** What came of asking the person; absent when nobody had to be asked. */
+  asked?: 'waiting' | 'allowed' | 'declined' | 'unanswered';
 }
 
 /** How many entries are kept. */

@@ -10,7 +10,9 @@ import {
   NO_POLICY,
   type PolicyProblem,
   type PolicyReading,
+  type ToolPermission,
 } from './managed-policy';
+import type { Permissions } from './tool-permissions';
 
 /** What this browser has stored by itself. */
 export interface StoredSettings {
@@ -19,6 +21,8 @@ export interface StoredSettings {
   paused: boolean;
   /** Of the token that the relay refused for good, or null. */
   stopped_token_digest: string | null;
+  /** What the person set, by tool class or tool name. */
+  tool_permissions: readonly (readonly [name: string, permission: ToolPermission])[];
 }
 
 /** Why there is no connection, with everything the popup says about it. */
@@ -46,6 +50,8 @@ export interface EffectiveSettings {
   policy_known: boolean;
   /** False where policy does not allow a pause. */
   paused: boolean;
+  /** The person's own, which count where policy says nothing. */
+  tool_permissions: Permissions;
   policy: ManagedPolicy;
   policy_problems: readonly PolicyProblem[];
 }
@@ -80,6 +86,7 @@ export function effectiveSettings({ managed, stored, digestOf }: SettingsSources
     storages: policy.storages,
     policy_known: managed !== null,
     paused,
+    tool_permissions: new Map(stored.tool_permissions),
     policy,
     policy_problems: managed?.problems ?? [],
   };

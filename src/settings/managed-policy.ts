@@ -8,6 +8,7 @@
  */
 import { isJsonObject } from '../protocol/json';
 import { checkEndpoint, type EnrollmentProblem, isSendableToken } from './enrollment-rules';
+import { readMatchPattern } from './match-patterns';
 
 export type ToolPermission = 'allow' | 'ask' | 'deny';
 
@@ -45,9 +46,11 @@ export type PolicyReason =
   | 'policy_reason_not_a_list'
   | 'policy_reason_not_an_object'
   | 'policy_reason_not_a_permission'
+  | 'policy_reason_not_a_pattern'
   | 'policy_reason_not_a_storage'
   | 'policy_reason_not_a_log_level'
   | 'policy_reason_unknown_key'
+  | 'policy_reason_unknown_tool'
   | `enrollment_problem_${EnrollmentProblem}`;
 
 export interface PolicyProblem {
@@ -90,7 +93,7 @@ const READERS: {
   allow_user_enrollment: readBoolean,
   tool_permissions: readToolPermissions,
   url_allowlist: readAllowlist,
-  url_blocklist: readTexts,
+  url_blocklist: readPatterns,
   storages: readStorages,
   allow_local_folders: readBoolean,
   allow_pause: readBoolean,
@@ -168,7 +171,7 @@ function readToolPermissions(value: unknown, complain: Complain): Map<string, To
   }
   const permissions = new Map<string, ToolPermission>();
   for (const [name, permission] of Object.entries(value)) {
-    if (permission === 'allow' || permission === 'ask' || permission === 'deny') {
+    if (isToolPermission(permission)) {
       permissions.set(name, permission);
     } else {
       complain(`.${name}`, 'policy_reason_not_a_permission');
@@ -177,12 +180,21 @@ function readToolPermissions(value: unknown, complain: Complain): Map<string, To
   return permissions;
 }
 
-function readTexts(value: unknown, complain: Complain): string[] | undefined {
-  return readList(value, complain, (entry, complainEntry) => readText(entry, complainEntry));
+export function isToolPermission(value: unknown): value is ToolPermission {
+  return value === 'allow' || value === 'ask' || value === 'deny';
+}
+
+function readPatterns(value: unknown, complain: Complain): string[] | undefined {
+  return readList(value, complain, (entry, complainEntry) => {
+    const text = readText(entry, complainEntry);
+    if (text === undefined || readMatchPattern(text)) return text;
+    complainEntry('', 'policy_reason_not_a_pattern');
+    return undefined;
+  });
 }
 
 function readAllowlist(value: unknown, complain: Complain): string[] | undefined {
-  return Array.isArray(value) && value.length === 0 ? undefined : readTexts(value, complain);
+  return Array.isArray(value) && value.length === 0 ? undefined : readPatterns(value, complain);
 }
 
 function readStorages(value: unknown, complain: Complain): ManagedStorage[] | undefined {

@@ -3,6 +3,7 @@
  * (case 9), and changes while running. Knows the storage it is given, and nothing of what the policy is for.
  */
 import type { Storage } from 'webextension-polyfill';
+import { isLogged } from './log-level';
 import { type PolicyReading, readManagedPolicy } from './managed-policy';
 
 /** A policy that has not been read by then is taken for absent, for as long as it stays unknown. */
@@ -110,7 +111,8 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** The keys and reasons only: a value may be a secret. */
-function logProblems({ problems }: PolicyReading): void {
+function logProblems({ problems, policy }: PolicyReading): void {
+  if (!isLogged('warn', policy.log_level)) return;
   for (const { key, reason } of problems) console.warn('managed policy ignored:', key, reason);
 }
 

@@ -7,6 +7,7 @@ import type { Browser, Storage } from 'webextension-polyfill';
 import { AgentError } from '../protocol/errors';
 import { type EffectiveSettings, effectiveSettings, type StoredSettings } from './effective-settings';
 import type { Enrollment, EnrollmentProblem } from './enrollment';
+import type { ToolPermission } from './managed-policy';
 import { watchPolicy } from './policy-watch';
 import { NOTHING_STORED, readStoredSettings, STORED_KEYS } from './stored-settings';
 import { tokenDigest } from './token-digest';
@@ -19,6 +20,11 @@ export interface Settings {
    * is not known yet: it is not used before the policy is known or was awaited for 10 s (case 9).
    */
   current(): Promise<EffectiveSettings>;
+  /**
+   * What holds now, fit to judge a request by: waits until the policy is known, 10 s at most. What an
+   * administrator forbids must not run because the policy was read a moment later.
+   */
+  settled(): Promise<EffectiveSettings>;
   /** What is known now, for showing: does not wait for a policy that is late. */
   glance(): Promise<EffectiveSettings>;
   /** Stores a pasted enrollment; nothing is stored when it is refused. A stop ends, a pause stays. */
@@ -27,6 +33,11 @@ export interface Settings {
   forgetEnrollment(): Promise<void>;
   /** Pauses, where policy allows it, or resumes. Throws `internal_error` when it could not be stored. */
   setPaused(paused: boolean): Promise<void>;
+  /**
+   * What the person allows a tool or a class of tools; null: nothing of its own. Kept, unused, where policy
+   * says otherwise. Throws `internal_error` when it could not be stored.
+   */
+  setToolPermission(name: string, permission: ToolPermission | null): Promise<void>;
   /**
    * Never again with the token of that `token_digest`, until another one comes (wire.md §5 rule 6). Throws
    * `internal_error` when it could not be stored.
@@ -66,6 +77,11 @@ export function createSettings({ browser, restrict = restrictLocalStorage }: Set
     return combine();
   }
 
+  async function settled(): Promise<EffectiveSettings> {
+    await policy.known();
+    return combine();
+  }
+
   async function glance(): Promise<EffectiveSettings> {
     await policy.glanced();
     return combine();
@@ -86,6 +102,8 @@ export function createSettings({ browser, restrict = restrictLocalStorage }: Set
     return { saved: true };
   }
 
+  let permissionsSet: Promise<void> = Promise.resolve();
+
   /** Holds from now on, even when it cannot be stored: these are what a person counts on. */
   async function change(values: Partial<StoredSettings>): Promise<void> {
     await stored.assume(values);
@@ -99,12 +117,24 @@ export function createSettings({ browser, restrict = restrictLocalStorage }: Set
 
   return {
     current,
+    settled,
     glance,
     saveEnrollment,
     forgetEnrollment: () => change({ enrollment: null }),
     async setPaused(paused) {
       if (paused && !(await glance()).allow_pause) return;
       await change({ paused });
+    },
+    setToolPermission(name, permission) {
+      // One after the other: each is made from the list before it.
+      const done = permissionsSet.then(async () => {
+        const { tool_permissions } = await stored.read();
+        const others = tool_permissions.filter(([other]) => other !== name);
+        const own = permission === null ? [] : [[name, permission] as const];
+        await change({ tool_permissions: [...others, ...own] });
+      });
+      permissionsSet = done.catch(() => undefined);
+      return done;
     },
     stopToken: (digest) => change({ stopped_token_digest: digest }),
     onChanged(listener) {

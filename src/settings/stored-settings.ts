@@ -5,19 +5,34 @@
 import { isJsonObject } from '../protocol/json';
 import type { StoredSettings } from './effective-settings';
 import { checkEnrollment } from './enrollment-rules';
+import { isToolPermission } from './managed-policy';
 
-export const NOTHING_STORED: StoredSettings = { enrollment: null, paused: false, stopped_token_digest: null };
+export const NOTHING_STORED: StoredSettings = {
+  enrollment: null,
+  paused: false,
+  stopped_token_digest: null,
+  tool_permissions: [],
+};
 
 export const STORED_KEYS = Object.keys(NOTHING_STORED) as readonly (keyof StoredSettings)[];
 
 export function readStoredSettings(raw: unknown): StoredSettings {
   if (!isJsonObject(raw)) return NOTHING_STORED;
-  const { enrollment, paused, stopped_token_digest } = raw;
+  const { enrollment, paused, stopped_token_digest, tool_permissions } = raw;
   return {
     enrollment: readEnrollment(enrollment),
     paused: paused === true,
     stopped_token_digest: typeof stopped_token_digest === 'string' ? stopped_token_digest : null,
+    tool_permissions: readToolPermissions(tool_permissions),
   };
+}
+
+function readToolPermissions(raw: unknown): StoredSettings['tool_permissions'] {
+  if (!Array.isArray(raw)) return [];
+  return raw.flatMap((entry: unknown) => {
+    const [name, permission]: unknown[] = Array.isArray(entry) ? entry : [];
+    return typeof name === 'string' && isToolPermission(permission) ? [[name, permission] as const] : [];
+  });
 }
 
 function readEnrollment(raw: unknown): StoredSettings['enrollment'] {

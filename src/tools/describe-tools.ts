@@ -20,7 +20,7 @@ export function describeTools(catalogue: () => readonly Tool[]): Tool {
           name,
           description,
           input_schema,
-          requires_confirmation,
+          requires_confirmation: requires_confirmation || policy.asked_tools.has(name),
         }));
       return { output: { tools } };
     },

@@ -1,5 +1,5 @@
 /** `screenshot`: a picture of what a window shows (tools.md, screenshot). */
-import type { Browser } from 'webextension-polyfill';
+import type { Browser, Tabs } from 'webextension-polyfill';
 import { asBlob, type Content, contentSize } from '../protocol/content';
 import { AgentError } from '../protocol/errors';
 import { DEFAULT_JPEG_QUALITY } from '../protocol/limits';
@@ -29,7 +29,7 @@ interface Wish {
   max_height?: number;
 }
 
-export const screenshot = defineTool<ScreenshotInput, number | undefined>({
+export const screenshot = defineTool<ScreenshotInput, Shown | undefined>({
   name: 'screenshot',
   description:
     'Takes a picture of the visible part of a page: of the active tab in the browser window that was last used, or of tab_id. ' +
@@ -95,15 +95,15 @@ export const screenshot = defineTool<ScreenshotInput, number | undefined>({
   read_only: true,
   os_action: 'screen.capture',
   requires_confirmation: false,
-  look: async (input, browser) =>
-    input.image_id === undefined ? visibleWindow(browser, input.tab_id) : undefined,
+  look: async (input, browser) => (input.image_id === undefined ? lookAt(input, browser) : undefined),
   async run(input, context, looked) {
     refuseMixtures(input);
     const deliver = input.deliver_image ?? false;
     if (input.image_id !== undefined)
       return answer(await keptPicture(input.image_id, context), deliver, context);
     const wish = wishOf(input);
-    const window_id = (await looked) ?? (await visibleWindow(context.browser, input.tab_id));
+    const { window_id, tab } = (await looked) ?? (await lookAt(input, context.browser));
+    if (tab) assertOpen(addressOf(tab), context);
     const young =
       input.max_age_ms === undefined ? null : await youngPicture(window_id, input.max_age_ms, wish, context);
     if (young) return answer(young, deliver, context);
@@ -136,10 +136,28 @@ function wishOf({ format = 'jpeg', quality = DEFAULT_JPEG_QUALITY, ...input }: S
   return wish;
 }
 
-async function keptPicture(image_id: string, { pictures }: ToolContext): Promise<Picture> {
-  const picture = await pictures.get(image_id);
+/** A page in a frame of the tab's page is part of its picture: what counts is the tab's own address. */
+function assertOpen(url: string, { urls }: ToolContext): void {
+  if (!urls.mayEnter(url)) throw new AgentError('page_restricted');
+}
+
+async function keptPicture(image_id: string, context: ToolContext): Promise<Picture> {
+  const picture = await context.pictures.get(image_id);
   if (!picture) throw new AgentError('image_unknown');
+  // The rules may have changed since it was taken.
+  assertOpen(picture.url, context);
   return picture;
+}
+
+/** The window to capture, and the tab it shows. Throws as `visibleWindow`. */
+interface Shown {
+  window_id: number;
+  tab: Tabs.Tab | null;
+}
+
+async function lookAt({ tab_id }: ScreenshotInput, browser: Browser): Promise<Shown> {
+  const window_id = await visibleWindow(browser, tab_id);
+  return { window_id, tab: await activeTabOf(browser, window_id) };
 }
 
 /** The window to capture. Throws `tab_not_found`, or `screen_unavailable` saying what would help. */
@@ -197,8 +215,9 @@ async function captureTab(
   window_id: number,
   tab_id: number | undefined,
   wish: Wish,
-  { browser, captures, signal }: ToolContext,
+  context: ToolContext,
 ): Promise<CertainCapture> {
+  const { browser, captures, signal } = context;
   const request: CaptureRequest = {
     window_id,
     format: wish.format === 'jpeg' ? 'jpeg' : 'png',
@@ -206,7 +225,9 @@ async function captureTab(
   };
   const capture = async (): Promise<Capture> => {
     try {
-      return await captures.capture(request, signal);
+      const capture = await captures.capture(request, signal);
+      for (const tab of [capture.before, capture.after]) if (tab) assertOpen(tab.url, context);
+      return capture;
     } catch (thrown) {
       // The refusal may be about another tab that came to the front: then say that instead.
       if (tab_id !== undefined && !signal.aborted) await visibleWindowOf(browser, tab_id);

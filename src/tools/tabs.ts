@@ -2,6 +2,7 @@
 import type { Browser, Tabs } from 'webextension-polyfill';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
+import { isEmptyPage, type UrlRules } from '../settings/url-rules';
 import { readAddress } from './addresses';
 import { addressOf, findTab, findWindow, lastFocusedWindow, meantTab } from './find-tabs';
 import type { LoadPlan } from './load-watch';
@@ -19,7 +20,8 @@ export const tabList = defineTool<{ window_id?: number }>({
   description:
     'Lists the open tabs of all browser windows, or of one. Use it to find the tab_id that other tools take, or to see what is open. ' +
     'Returns tabs: for each tab_id, window_id, index (its place in the window), active (true for the one tab its window shows), ' +
-    'title, url, status (loading, complete, or unloaded), discarded, pinned and audible. Addresses are cut after 8192 characters.',
+    'title, url, status (loading, complete, or unloaded), discarded, pinned and audible. Addresses are cut after 8192 characters. ' +
+    'A tab with restricted: true shows a page that is closed to the agent: its title and url are left empty, and no tool touches it.',
   input_schema: {
     type: 'object',
     additionalProperties: false,
@@ -35,31 +37,54 @@ export const tabList = defineTool<{ window_id?: number }>({
   read_only: true,
   os_action: 'tab.list',
   requires_confirmation: false,
-  async run({ window_id }, { browser }) {
+  async run({ window_id }, { browser, urls }) {
     if (window_id !== undefined) await findWindow(browser, window_id);
     const tabs = await browser.tabs.query(window_id === undefined ? {} : { windowId: window_id });
-    return { output: { tabs: tabs.flatMap(listed) } };
+    return { output: { tabs: tabs.flatMap((tab) => listed(tab, urls)) } };
   },
 });
 
-function listed(tab: Tabs.Tab): JsonObject[] {
+function listed(tab: Tabs.Tab, urls: UrlRules): JsonObject[] {
   if (tab.id === undefined) return [];
-  const url = addressOf(tab);
+  const isOpen = isOpenPage(tab, urls);
+  const url = isOpen ? addressOf(tab) : '';
   return [
     {
       tab_id: tab.id,
       window_id: tab.windowId ?? null,
       index: tab.index,
       active: tab.active,
-      title: tab.title ?? '',
+      title: isOpen ? (tab.title ?? '') : '',
       url: url.length > LONGEST_ADDRESS ? `${url.slice(0, LONGEST_ADDRESS)}…` : url,
       status: tab.status ?? 'unloaded',
       discarded: tab.discarded ?? false,
       pinned: tab.pinned,
       audible: tab.audible ?? false,
+      ...(isOpen ? {} : { restricted: true }),
     },
   ];
 }
+
+/** Whether tools may touch what the tab shows; where it is about to go counts while it shows nothing. */
+function isOpenPage(tab: Tabs.Tab, urls: UrlRules): boolean {
+  const url = addressOf(tab);
+  return isEmptyPage(url) || urls.mayEnter(url);
+}
+
+function assertOpenPage(tab: Tabs.Tab, urls: UrlRules): void {
+  if (!isOpenPage(tab, urls)) throw new AgentError('page_restricted');
+}
+
+/** The address a tool may go to. Throws as `readAddress`, and `page_restricted` by the URL rules. */
+function openAddress(url: string, urls: UrlRules): string {
+  const address = readAddress(url);
+  if (!urls.mayEnter(address)) throw new AgentError('page_restricted');
+  return address;
+}
+
+const LANDED_IN_NEW_TAB = 'The address led to a page that is closed to the agent.';
+const LANDED =
+  'The address led to a page that is closed to the agent. The tab still shows it; only a person can go on from there.';
 
 interface TabOpenInput {
   url: string;
@@ -99,8 +124,8 @@ export const tabOpen = defineTool<TabOpenInput>({
   read_only: false,
   os_action: 'tab.open',
   requires_confirmation: false,
-  async run(input, { browser, loads, signal }) {
-    const url = readAddress(input.url);
+  async run(input, { browser, loads, signal, urls }) {
+    const url = openAddress(input.url, urls);
     const window_id = await windowForNewTab(browser, input.window_id);
     const plan: LoadPlan = { kind: 'open', from_url: '', to_url: url, tab_id: null, signal };
     let opened: number | undefined;
@@ -110,6 +135,7 @@ export const tabOpen = defineTool<TabOpenInput>({
         return opened;
       });
       const tab = await findTab(browser, tab_id);
+      if (!urls.mayEnter(addressOf(tab))) throw new AgentError('page_restricted', LANDED_IN_NEW_TAB);
       return {
         output: {
           tab_id,
@@ -120,7 +146,8 @@ export const tabOpen = defineTool<TabOpenInput>({
         },
       };
     } catch (thrown) {
-      const failed = thrown instanceof AgentError && thrown.code === 'navigation_failed';
+      const failed =
+        thrown instanceof AgentError && ['navigation_failed', 'page_restricted'].includes(thrown.code);
       // A tab whose id nobody learns would stay for ever. A window that was made for it is left: closing the last one may quit.
       if (failed && opened !== undefined && window_id !== null)
         await browser.tabs.remove(opened).catch(() => {});
@@ -170,8 +197,9 @@ export const tabClose = defineTool<{ tab_id: number }>({
   read_only: false,
   os_action: 'tab.close',
   requires_confirmation: false,
-  async run({ tab_id }, { browser, signal }) {
+  async run({ tab_id }, { browser, signal, urls }) {
     const [tab, all] = await Promise.all([findTab(browser, tab_id), browser.tabs.query({})]);
+    assertOpenPage(tab, urls);
     const staying = all.filter(({ id }) => id !== tab_id && (id === undefined || !closing.has(id)));
     closing.add(tab_id);
     try {
@@ -250,8 +278,9 @@ export const tabActivate = defineTool<{ tab_id: number }>({
   read_only: false,
   os_action: 'tab.activate',
   requires_confirmation: false,
-  async run({ tab_id }, { browser }) {
+  async run({ tab_id }, { browser, urls }) {
     const tab = await findTab(browser, tab_id);
+    assertOpenPage(tab, urls);
     const shown = await browser.tabs.update(tab_id, { active: true });
     if (tab.windowId !== undefined) await bringToFront(browser, tab.windowId);
     return { output: { tab_id: shown.id ?? tab_id } };
@@ -309,9 +338,10 @@ export const tabNavigate = defineTool<TabNavigateInput>({
   os_action: 'tab.navigate',
   requires_confirmation: false,
   async run({ tab_id: wanted, url: given, action }, context) {
-    const { browser, loads, signal } = context;
-    const to_url = given === undefined ? null : readAddress(given);
+    const { browser, loads, signal, urls } = context;
+    const to_url = given === undefined ? null : openAddress(given, urls);
     const tab = await meantTab(browser, wanted);
+    assertOpenPage(tab, urls);
     const tab_id = tab.id as number;
     const kind = to_url !== null ? 'address' : action === 'reload' ? 'reload' : 'history';
     const plan: LoadPlan = { kind, from_url: tab.url ?? '', to_url, tab_id, signal };
@@ -322,6 +352,7 @@ export const tabNavigate = defineTool<TabNavigateInput>({
       return tab_id;
     });
     const now = await findTab(browser, loaded.tab_id);
+    if (!isOpenPage(now, urls)) throw new AgentError('page_restricted', LANDED);
     return {
       output: {
         tab_id: loaded.tab_id,

@@ -8,6 +8,7 @@ import type { ScreenFacts, StorageOverview } from '../platform/messages';
 import type { Content } from '../protocol/content';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
+import type { UrlRules } from '../settings/url-rules';
 import type { CaptureQueue } from './capture-queue';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
@@ -45,6 +46,8 @@ export interface ToolPolicy {
   managed: boolean;
   /** Names of registry tools that must neither be announced nor run. */
   blocked_tools: ReadonlySet<string>;
+  /** Names of registry tools that run only after the person at the device allowed it. */
+  asked_tools: ReadonlySet<string>;
 }
 
 export interface ToolContext {
@@ -61,6 +64,8 @@ export interface ToolContext {
   browser: Browser;
   facts: AgentFacts;
   policy: ToolPolicy;
+  /** Asked at the moment of the act, for the real address of the page or frame; refused: `page_restricted`. */
+  urls: UrlRules;
   captures: CaptureQueue;
   pictures: PictureStore;
   loads: LoadWatch;
@@ -99,6 +104,7 @@ export interface Tool<Input extends JsonObject = JsonObject, Look = unknown> {
   resumable?: boolean;
   /** The OS action type it also serves (os-interface.md), or null for the tools about tools. */
   os_action: string | null;
+  /** True: the person is asked first, unless policy or settings say otherwise. True for `powerful` tools. */
   requires_confirmation: boolean;
   /**
    * Looks up what `run` will need, while the id is still being written down; its failure is `run`'s to meet.

@@ -1,28 +1,35 @@
 /** What the extension's button says with the popup closed (ui.md, States and Badge). Pure. */
+import type { ButtonState } from '../platform/badge';
 import type { ConnectionState } from '../platform/messages';
 import { badgeFor, connectionAnnouncement } from './connection-sentence';
-import type { Translate } from './i18n';
+import type { Texts } from './i18n';
 
 export interface ButtonFacts {
   connection: ConnectionState;
+  /** How many questions wait for the person; they come before all else. */
+  questions: number;
   /** Names of the Storages whose permission is lost. */
   lost: readonly string[];
+  /** Epoch milliseconds. */
   now: number;
-  t: Translate;
-  locale: string;
-}
-
-export interface ButtonWords {
-  text: string;
-  urgent: boolean;
-  tooltip: string;
+  texts: Texts;
 }
 
 /**
  * A lost Storage needs a person, except while paused: then nothing is to be used anyway. The sentence of the connection is
  * without the seconds of a wait, which nobody would count down here.
  */
-export function buttonFor({ connection, lost, now, t, locale }: ButtonFacts): ButtonWords {
+export function buttonFor({
+  connection,
+  questions,
+  lost,
+  now,
+  texts: { t, locale },
+}: ButtonFacts): ButtonState {
+  if (questions > 0) {
+    const count = new Intl.NumberFormat(locale).format(questions);
+    return { text: '?', urgent: true, tooltip: t('questions_waiting', [count]) };
+  }
   const { text, needs_person } = badgeFor(connection);
   const sentence = connectionAnnouncement(connection, now, t, locale);
   if (lost.length === 0) return { text, urgent: needs_person, tooltip: sentence };

@@ -15,13 +15,25 @@ import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
 const STRANGER_DIRECTORY = fileURLToPath(new URL('fixtures/stranger', import.meta.url));
-const PAGES = ['src/ui/popup/popup.html', 'src/ui/activity/activity.html'];
+const PAGES = ['src/ui/popup/popup.html', 'src/ui/activity/activity.html', 'src/ui/settings/settings.html'];
 
 let world: World;
 let page: CdpSession;
+/** A question that nobody answers: forged answers must not count. */
+let waiting: string;
 
 beforeAll(async () => {
   world = await createWorld({ browser: { extension: `${EXTENSION_DIRECTORY},${STRANGER_DIRECTORY}` } });
+  await world.browser.message('permissions.set', { name: 'tab_close', permission: 'ask' });
+  world.relay.startCommand(world.device, {
+    command: 'tab_close',
+    input: { tab_id: 987_654 },
+    timeout_ms: 3_600_000,
+  });
+  waiting = await until('a question waits', async () => {
+    const { questions } = await world.browser.message('overview.get', {});
+    return questions[0]?.question_id;
+  });
   page = await world.browser.openPage(world.site.url('/welcome'));
   await until('the page is loaded', () => page.evaluate<boolean>(`document.readyState === 'complete'`));
 });
@@ -59,6 +71,9 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'enrollment.forget': {},
     'pause.set': { paused: true },
     'activity.list': {},
+    'question.answer': { question_id: waiting, allow: true },
+    'permissions.get': {},
+    'permissions.set': { name: 'interact', permission: 'deny' },
     'offscreen.ensure': {},
     'relay.reconfigure': {},
     'relay.retry_now': {},
@@ -85,12 +100,15 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
 /** Everything that a message that was obeyed would have changed. */
 async function state(): Promise<unknown> {
   const own = await world.browser.extensionPage(PAGES[1]);
+  const { activity, ...overview } = await world.browser.message('overview.get', {});
   try {
     return {
       stored: await own.evaluate('chrome.storage.local.get(null)'),
       session: await own.evaluate('chrome.storage.session.get(null)'),
       badge: await own.evaluate('chrome.action.getBadgeText({})'),
-      overview: await world.browser.message('overview.get', {}),
+      overview,
+      // What waits takes longer and longer.
+      activity: activity.map(({ duration_ms: _duration, ...entry }) => entry),
       connection: await world.browser.connectionState(),
       dials: world.relay.handshakes.length,
       connections: world.device.connections.length,

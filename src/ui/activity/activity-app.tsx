@@ -77,7 +77,7 @@ function Row({ entry, texts }: { entry: ActivityEntry; texts: Texts }): JSX.Elem
       </td>
       <td class={tool.verbatim ? 'verbatim' : ''}>{tool.text}</td>
       <td class="outcome" data-ok={entry.outcome === 'ok'}>
-        {outcomeInWords(entry.outcome, texts)}
+        {outcomeInWords(entry, texts)}
       </td>
       <td class="number">{formatDuration(entry.duration_ms, texts.locale)}</td>
     </tr>

@@ -14,7 +14,13 @@ export function toolInWords(tool: string, { known }: Texts): ToolWords {
   return words === null ? { text: tool, verbatim: true } : { text: words, verbatim: false };
 }
 
-export function outcomeInWords(outcome: ActivityEntry['outcome'], { t, known }: Texts): string {
+export function outcomeInWords(
+  { outcome, asked }: Pick<ActivityEntry, 'outcome' | 'asked'>,
+  { t, known }: Texts,
+): string {
   const key: MessageKey = `outcome_${outcome}`;
-  return known(key) ?? t('outcome_internal_error');
+  const words = known(key) ?? t('outcome_internal_error');
+  // That the person declined, or still has to answer, is the outcome itself.
+  if (asked === 'allowed') return `${words} · ${t('asked_allowed')}`;
+  return asked === 'unanswered' ? `${words} · ${t('asked_unanswered')}` : words;
 }

@@ -7,6 +7,7 @@ import { LastPicture } from './last-picture';
 import { type ConnectResult, PasteForm } from './paste-form';
 import { PopupFoot } from './popup-foot';
 import { popupModel, shownConnection } from './popup-model';
+import { Questions } from './questions';
 import { RecentActivity } from './recent-activity';
 import { StateLine } from './state-line';
 import { StoragesSection } from './storages-section';
@@ -24,6 +25,9 @@ export interface PopupPorts {
   forgetEnrollment(): Promise<unknown>;
   setPaused(paused: boolean): Promise<unknown>;
   retryNow(): Promise<unknown>;
+  /** Calls back when other questions wait than before. Returns the way to stop. */
+  onQuestions(changed: () => void): () => void;
+  answerQuestion(question_id: string, allow: boolean): Promise<{ counted: boolean }>;
 }
 
 /** The overview is asked for this often while the popup is open. */
@@ -38,9 +42,12 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const [wants_another, setWantsAnother] = useState(false);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState(false);
+  const [too_late, setTooLate] = useState(false);
   const { overview, overview_is_late, refresh } = useOverview(ports, told);
   const connection = shownConnection(told, overview);
-  const now = useNow(ports, connection !== null && 'until' in connection);
+  const questions = overview?.questions.filter(({ deadline }) => deadline > ports.now()) ?? [];
+  const counting = questions.length > 0 || (connection !== null && 'until' in connection);
+  const now = useNow(ports, counting);
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 
   const model = popupModel({ connection, overview, overview_is_late, wants_another });
@@ -49,6 +56,7 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   async function act(action: () => Promise<unknown>): Promise<void> {
     setBusy(true);
     setFailed(false);
+    setTooLate(false);
     try {
       await action();
     } catch {
@@ -56,6 +64,11 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
     }
     void refresh();
     setBusy(false);
+  }
+
+  async function answer(question_id: string, allow: boolean): Promise<void> {
+    const { counted } = await ports.answerQuestion(question_id, allow);
+    setTooLate(!counted);
   }
 
   async function connect(text: string): Promise<ConnectResult> {
@@ -85,6 +98,19 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
         <p class="failed" role="alert">
           {texts.t('action_failed')}
         </p>
+      )}
+      {too_late && (
+        <p class="failed" role="alert">
+          {texts.t('question_too_late')}
+        </p>
+      )}
+      {questions.length > 0 && (
+        <Questions
+          questions={questions}
+          now={now}
+          texts={texts}
+          onAnswer={(question_id, allow) => act(() => answer(question_id, allow))}
+        />
       )}
       {model.paste !== 'none' && (
         <PasteForm
@@ -162,8 +188,10 @@ function useOverview(ports: PopupPorts, connection: ConnectionState | null): Ove
   useEffect(() => void refresh(), [ports, state]);
   useEffect(() => {
     const often = setInterval(refresh, OVERVIEW_EVERY_MS);
+    const stop = ports.onQuestions(refresh);
     const late = setTimeout(() => setLate(true), OVERVIEW_PATIENCE_MS);
     return () => {
+      stop();
       clearInterval(often);
       clearTimeout(late);
     };

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../../platform/messages';
 import type { Texts } from '../i18n';
+import { LockIcon } from '../lock-icon';
 import type { PopupModel } from './popup-model';
 
 interface Props {
@@ -64,6 +65,9 @@ export function PopupFoot(props: Props): JSX.Element {
             {t('managed')}
           </span>
         )}
+        <a class="settings-link" href="../settings/settings.html" target="_blank" rel="noreferrer">
+          {t('action_settings')}
+        </a>
         <span class="version">{t('version', [version])}</span>
       </div>
       {overview && overview.policy_problems.length > 0 && (
@@ -110,16 +114,5 @@ function ForgetQuestion(props: { texts: Texts; onForget(): void; onCancel(): voi
         </button>
       </div>
     </div>
-  );
-}
-
-function LockIcon(): JSX.Element {
-  return (
-    <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
-      <path
-        fill="currentColor"
-        d="M8 1a3.5 3.5 0 0 0-3.5 3.5V7H4a1 1 0 0 0-1 1v6a1 1 0 0 0 1 1h8a1 1 0 0 0 1-1V8a1 1 0 0 0-1-1h-.5V4.5A3.5 3.5 0 0 0 8 1Zm2 6H6V4.5a2 2 0 1 1 4 0Z"
-      />
-    </svg>
   );
 }

@@ -1,7 +1,7 @@
 /** The popup's shell: the one place where it talks to the browser and to the other contexts. */
 import { render } from 'preact';
 import { browser } from '../../platform/browser';
-import { CONNECTION_PORT } from '../../platform/messages';
+import { CONNECTION_PORT, QUESTION_PREFIX } from '../../platform/messages';
 import { send } from '../../platform/messaging';
 import { type FeedPort, feedConnection } from '../connection-feed';
 import { createTexts, labelDocument } from '../i18n';
@@ -23,6 +23,15 @@ const ports: PopupPorts = {
   },
   forgetEnrollment: () => send('enrollment.forget', {}),
   setPaused: (paused) => send('pause.set', { paused }),
+  onQuestions(changed) {
+    const listener = (changes: object, area: string): void => {
+      if (area === 'session' && Object.keys(changes).some((key) => key.startsWith(QUESTION_PREFIX)))
+        changed();
+    };
+    browser.storage.onChanged.addListener(listener);
+    return () => browser.storage.onChanged.removeListener(listener);
+  },
+  answerQuestion: (question_id, allow) => send('question.answer', { question_id, allow }),
   retryNow: () => send('relay.retry_now', {}),
 };
 

@@ -55,7 +55,7 @@ function Entry({ entry, now, texts }: { entry: ActivityEntry; now: number; texts
           {tool.text}
         </span>
         <span class="outcome" data-ok={entry.outcome === 'ok'}>
-          {outcomeInWords(entry.outcome, texts)}
+          {outcomeInWords(entry, texts)}
         </span>
       </span>
       <span class="time">{formatDuration(entry.duration_ms, texts.locale)}</span>

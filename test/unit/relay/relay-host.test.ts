@@ -407,6 +407,23 @@ describe('wire.md §5 rule 5: cancel', () => {
     expect(world.answers('r1')).toMatchObject([{ error_code: 'cancelled' }]);
     expect(world.router.of('request.cancel').map(({ input }) => input)).toEqual([{ id: '"r1"' }]);
   });
+
+  it('the asking itself tells it, too: a router that has just woken knows of no run that it could stop', async () => {
+    const world = await new World().start();
+    world.request('r1', { ms: 60_000 });
+    await world.clock.pass(25_000);
+    const cancelled = () =>
+      world.router
+        .of('request.run')
+        .filter(({ input }) => JSON.stringify(input).includes('r1'))
+        .map(({ input }) => (input as { cancelled?: boolean }).cancelled);
+    expect(cancelled()).toEqual([false, false]);
+    world.router.dead = true;
+    world.router.kill();
+    world.socket.say({ type: 'cancel_request', id: 'r1' });
+    await world.clock.pass(5_000);
+    expect(new Set(cancelled().slice(2))).toEqual(new Set([true]));
+  });
 });
 
 describe('wire.md §5: deadline', () => {

@@ -13,6 +13,7 @@ const ENROLLED: StoredSettings = {
   enrollment: { endpoint: 'wss://r.test/d', token: TOKEN },
   paused: false,
   stopped_token_digest: null,
+  tool_permissions: [],
 };
 
 async function dialWith(stored: StoredSettings, changes: Partial<DialOptions> = {}) {
@@ -34,7 +35,7 @@ async function dialWith(stored: StoredSettings, changes: Partial<DialOptions> = 
       os: 'linux',
       arch: 'x86_64',
     }),
-    policy: async () => ({ managed: false, blocked_tools: new Set(['screenshot']) }),
+    policy: async () => ({ managed: false, asked_tools: new Set(), blocked_tools: new Set(['screenshot']) }),
     tools: [{ name: 'describe_tools' }, { name: 'screenshot' }, { name: 'tab_list' }],
     sessionEpoch: async () => EPOCH,
     ...changes,

@@ -36,7 +36,15 @@ const expired: LedgerEntry = { state: 'expired', input_hash: 'h', since: NOW - 5
 
 describe('wire.md §5 rule 4: what a request means', () => {
   const ask = (entry: LedgerEntry | undefined, changes: object = {}) =>
-    accept(entry, { input_hash: 'h', run: 'this', read_only: false, host: null, now: NOW, ...changes });
+    accept(entry, {
+      input_hash: 'h',
+      run: 'this',
+      read_only: false,
+      host: null,
+      ask: null,
+      now: NOW,
+      ...changes,
+    });
 
   test('an id never seen is executed and written as running', () => {
     expect(ask(undefined)).toEqual({
@@ -58,6 +66,51 @@ describe('wire.md §5 rule 4: what a request means', () => {
     },
   );
 
+  describe('when the person must be asked first', () => {
+    const facts = { tool: 'write', asked_at: NOW, deadline: NOW + 9 };
+    const asking = (changes: object = {}): LedgerEntry => ({
+      state: 'asking',
+      input_hash: 'h',
+      run: 'other',
+      since: NOW - 5,
+      ...facts,
+      ...changes,
+    });
+
+    test('an id never seen, and one about which any instance asked, is asked about and written as such', () => {
+      for (const entry of [undefined, asking(), asking({ run: 'this' })]) {
+        expect(ask(entry, { ask: facts })).toEqual({
+          decision: 'ask',
+          entry: { state: 'asking', input_hash: 'h', run: 'this', since: NOW, ...facts },
+        });
+      }
+    });
+
+    test('once allowed it is executed; another input stays a conflict', () => {
+      expect(ask(asking()).decision).toBe('execute');
+      expect(ask(asking(), { input_hash: 'other', ask: facts }).decision).toBe('conflict');
+    });
+
+    test('a run that was cut off is asked about again only when it may run again', () => {
+      const cut = { run: 'other' };
+      expect(ask(running({ ...cut, read_only: true }), { read_only: true, ask: facts }).decision).toBe('ask');
+      expect(ask(running(cut), { ask: facts }).decision).toBe('cut_off');
+    });
+
+    test('any end settles it: nothing has started', () => {
+      const settlement = {
+        input_hash: 'h',
+        run: 'this',
+        of_run: false,
+        host: null,
+        now: NOW,
+        answer_bytes: 1,
+        body_key: null,
+      };
+      expect(settle(asking(), { ...settlement, activity }).decision).toBe('record');
+    });
+  });
+
   test('a run that was cut off is not run again', () => {
     expect(ask(running({ run: 'other' })).decision).toBe('cut_off');
   });
@@ -77,8 +130,15 @@ describe('wire.md §5 rule 4: what a request means', () => {
 
 describe('design.md, The way of a request: work that was handed over', () => {
   const ask = (entry: LedgerEntry, host: string | null) =>
-    accept(entry, { input_hash: 'h', run: 'this', read_only: false, host, now: NOW });
+    accept(entry, { input_hash: 'h', run: 'this', read_only: false, host, ask: null, now: NOW });
   const held = running({ run: 'other', host: 'document' });
+
+  test('is not asked about again: the person had allowed it', () => {
+    const question = { tool: 'file_write', asked_at: NOW, deadline: NOW + 1 };
+    const asking = { input_hash: 'h', run: 'this', read_only: false, host: 'document', now: NOW };
+    expect(accept(held, { ...asking, ask: question }).decision).toBe('execute');
+    expect(accept(held, { ...asking, host: 'other', ask: question }).decision).toBe('cut_off');
+  });
 
   test('is joined by another instance while the document that has it is there', () => {
     expect(ask(held, 'document')).toEqual({

@@ -8,6 +8,13 @@ import type { Outcome, Progress } from '../../../src/protocol/frames';
 import type { JsonValue } from '../../../src/protocol/json';
 import type { Validate } from '../../../src/protocol/validation';
 import {
+  type Confirmation,
+  createConfirmation,
+  type Question,
+  type QuestionPage,
+  type QuestionStore,
+} from '../../../src/router/confirmation';
+import {
   createDispatch,
   type Dispatch,
   type DispatchOptions,
@@ -15,6 +22,7 @@ import {
 } from '../../../src/router/dispatch';
 import { createLedger, type Ledger } from '../../../src/router/ledger-store';
 import type { ActivityEntry } from '../../../src/settings/activity';
+import { longTimer } from '../../../src/tools/timing';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '../../../src/tools/tool';
 import { FakeClock } from './fake-clock';
 
@@ -70,6 +78,15 @@ export interface Rig {
   storedBodies(): Promise<string[]>;
   log: string[];
   blocked: Set<string>;
+  /** Tools that run only after the person allowed it. */
+  asked: Set<string>;
+  /** The questions as they outlive a worker. */
+  session: Map<string, Question>;
+  /** The questions the person sees outside the popup. */
+  shown: Map<string, Question>;
+  /** What a call is about. */
+  page: QuestionPage | null;
+  confirmation(changes?: { store?: QuestionStore }): Confirmation;
   database: string;
   ledger(run: string): Ledger;
   /** One instance of the service worker over the rig's durable state. */
@@ -98,6 +115,20 @@ export function createRig(): Rig {
     },
     log: [],
     blocked: new Set(),
+    asked: new Set(),
+    session: new Map(),
+    shown: new Map(),
+    page: { host: 'a.test', title: 'A', place: '1 https://a.test' },
+    confirmation: ({ store } = {}) =>
+      createConfirmation({
+        store: store ?? questionStore(rig.session),
+        show: async (question) => void rig.shown.set(question.question_id, question),
+        hide: async (question_id) => void rig.shown.delete(question_id),
+        changed: () => {},
+        newId: () => crypto.randomUUID(),
+        now: clock.now,
+        setTimer: longTimer(clock.setTimer),
+      }),
     database: `ledger-${rigs}`,
     ledger: (run) => createLedger({ run, now: clock.now, database: rig.database }),
     worker: (run, changes = {}) => {
@@ -106,7 +137,9 @@ export function createRig(): Rig {
         ledger: rig.ledger(run),
         findTool: (name) => tools.find((tool) => tool.name === name),
         validators: Object.fromEntries(tools.map((tool) => [tool.name, compile(tool.input_schema)])),
-        policy: async () => ({ managed: false, blocked_tools: rig.blocked }),
+        policy: async () => ({ managed: false, blocked_tools: rig.blocked, asked_tools: rig.asked }),
+        confirmation: rig.confirmation(),
+        page: async () => rig.page,
         surroundings: async () => ({}) as ToolSurroundings,
         newBodyKey: () => crypto.randomUUID(),
         sendBody: (key, body) => rig.sent.push({ key, body }),
@@ -124,6 +157,14 @@ export function createRig(): Rig {
     },
   };
   return rig;
+}
+
+export function questionStore(session: Map<string, Question>): QuestionStore {
+  return {
+    all: async () => structuredClone([...session.values()]),
+    put: async (question) => void session.set(question.question_id, structuredClone(question)),
+    remove: async (question_id) => void session.delete(question_id),
+  };
 }
 
 export function request(id: string, command = 'write', input: JsonValue = {}): RequestText {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionState, ScreenFacts, StorageOverview } from '../../../src/platform/messages';
+import type { Question } from '../../../src/router/confirmation';
 import { createLastPicture, type SentPicture } from '../../../src/router/last-picture';
 import { createRouter, type RouterOptions } from '../../../src/router/router';
 import { effectiveSettings, type StoredSettings } from '../../../src/settings/effective-settings';
@@ -13,6 +14,22 @@ const ENROLLED: StoredSettings = {
   enrollment: { endpoint: 'wss://r.test:8443/d', token: 'osat_SECRET9' },
 };
 
+const QUESTION: Question = {
+  question_id: 'q1',
+  request: 'hash',
+  tool: 'tab_open',
+  page: { host: 'a.test', title: 'A', place: '7 https://a.test' },
+  asked_at: 1_000,
+  deadline: 9_000,
+  verdict: null,
+  shown: true,
+};
+const TOOLS = [
+  { name: 'workspace_info', class: 'observe', requires_confirmation: false },
+  { name: 'tab_open', class: 'interact', requires_confirmation: false },
+  { name: 'page_evaluate', class: 'powerful', requires_confirmation: true },
+];
+
 function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Partial<RouterOptions> } = {}) {
   const rig = createRig();
   const seen = {
@@ -21,6 +38,8 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     shown: [] as ConnectionState[],
     screens: [] as ScreenFacts[],
     storages: [] as (StorageOverview[] | null)[],
+    permissions: [] as [string, string | null][],
+    answers: [] as [string, boolean][],
     forgotten: 0,
     cleared: 0,
     ensured: 0,
@@ -50,6 +69,7 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     },
     settings: {
       current: glance,
+      settled: glance,
       glance,
       saveEnrollment: async (enrollment) => {
         seen.saved.push(enrollment);
@@ -61,6 +81,9 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
       setPaused: async (paused) => {
         seen.paused.push(paused);
       },
+      setToolPermission: async (name, permission) => {
+        seen.permissions.push([name, permission]);
+      },
       stopToken: async () => undefined,
       onChanged: () => () => undefined,
     },
@@ -70,6 +93,14 @@ function routerWith({ stored = ENROLLED, allow_pause = true, changes = {} as Par
     clearPictures: async () => {
       seen.cleared += 1;
     },
+    confirmation: {
+      waiting: async () => [QUESTION],
+      answer: async (question_id, allow) => {
+        seen.answers.push([question_id, allow]);
+        return question_id === QUESTION.question_id;
+      },
+    },
+    tools: TOOLS,
     showConnection: async (connection) => {
       seen.shown.push(connection);
     },
@@ -114,6 +145,9 @@ describe('the popup', () => {
       version: '1.2.3',
       activity: expect.any(Array),
       last_picture: { data_url: 'data:', captured_at: 7 },
+      questions: [
+        { question_id: 'q1', tool: 'tab_open', page: { host: 'a.test', title: 'A' }, deadline: 9_000 },
+      ],
     });
     expect(overview.activity).toHaveLength(5);
     expect(JSON.stringify(overview)).not.toContain('SECRET9');
@@ -152,6 +186,45 @@ describe('the popup', () => {
     const allowed = routerWith();
     await allowed.router['pause.set']({ paused: true });
     expect(allowed.seen.paused).toEqual([true]);
+  });
+
+  test('answers a question; what is not a clear yes is a no', async () => {
+    const { router, seen } = routerWith();
+    expect(await router['question.answer']({ question_id: 'q1', allow: true })).toEqual({ counted: true });
+    expect(await router['question.answer']({ question_id: 'gone', allow: false })).toEqual({
+      counted: false,
+    });
+    await router['question.answer']({ question_id: 'q1', allow: 'yes' as unknown as boolean });
+    expect(seen.answers).toEqual([
+      ['q1', true],
+      ['gone', false],
+      ['q1', false],
+    ]);
+  });
+
+  test('sets permissions of classes and tools; of nothing else, and of nothing that policy fixes', async () => {
+    const { router, seen } = routerWith();
+    const { permissions } = await router['permissions.get']({});
+    expect(
+      permissions.classes.map((group) => [
+        group.class,
+        group.permission,
+        group.tools.map(({ name }) => name),
+      ]),
+    ).toEqual([
+      ['interact', 'allow', ['tab_open']],
+      ['powerful', 'ask', ['page_evaluate']],
+    ]);
+    for (const name of ['interact', 'tab_open', 'workspace_info', '__proto__', 'page_evaluate', 'files']) {
+      await router['permissions.set']({ name, permission: 'deny' });
+    }
+    await router['permissions.set']({ name: 'tab_open', permission: null });
+    expect(seen.permissions).toEqual([
+      ['interact', 'deny'],
+      ['tab_open', 'deny'],
+      ['page_evaluate', 'deny'],
+      ['tab_open', null],
+    ]);
   });
 
   test('the relay host and the pages are heard', async () => {

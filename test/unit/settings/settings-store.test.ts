@@ -188,6 +188,26 @@ describe('settings: what a person does', () => {
     },
   );
 
+  it('a permission holds at once and for the next worker; several at a time are all kept', async () => {
+    const settings = start();
+    await Promise.all([
+      settings.setToolPermission('interact', 'ask'),
+      settings.setToolPermission('tab_open', 'deny'),
+      settings.setToolPermission('__proto__', 'deny'),
+    ]);
+    await settings.setToolPermission('tab_open', 'allow');
+    await settings.setToolPermission('__proto__', null);
+    expect(changed).toHaveBeenCalled();
+    for (const one of [settings, start()]) {
+      expect([...(await one.settled()).tool_permissions]).toEqual([
+        ['interact', 'ask'],
+        ['tab_open', 'allow'],
+      ]);
+    }
+    storage.setLocal({ tool_permissions: [['a', 'ask'], ['b', 'sometimes'], 'c', [1, 'ask'], null] });
+    expect([...(await start().settled()).tool_permissions]).toEqual([['a', 'ask']]);
+  });
+
   it('rubbish in the storage counts as absent', async () => {
     const rubbish: Values[] = [
       { enrollment: 'x', paused: 'yes', stopped_token_digest: 5 },
@@ -287,6 +307,20 @@ describe('case 9: a policy that comes late', () => {
     expect((await current).enrollment).toMatchObject({ source: 'policy', endpoint: POLICY.endpoint });
   });
 
+  it('get pending for 8 s: no request is judged before the policy is there, whatever enrolls', async () => {
+    let arrive = (): void => {};
+    storage.managedReady = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    storage.managed = { tool_permissions: { interact: 'deny' } };
+    const judged = start().settled();
+    const seen = watch(judged);
+    await pass(8_000);
+    expect(seen.pending).toBe(true);
+    arrive();
+    expect((await judged).policy.tool_permissions.get('interact')).toBe('deny');
+  });
+
   it('get never answers: the pasted enrollment is used after 10 s', async () => {
     storage.local = { enrollment: PASTED };
     storage.managedReady = new Promise(() => {});
@@ -383,5 +417,11 @@ describe('case 9: a policy that comes late', () => {
     const logged = JSON.stringify(vi.mocked(console.warn).mock.calls);
     expect(logged).toContain('allow_pause');
     expect(logged).not.toContain('SECRET');
+  });
+
+  it('log_level error: what is only ignored is not logged', async () => {
+    storage.managed = { ...POLICY, allow_pause: 'no', log_level: 'error' };
+    await start().current();
+    expect(console.warn).not.toHaveBeenCalled();
   });
 });

@@ -147,11 +147,29 @@ describe('describe_tools', () => {
     expect(JSON.parse(JSON.stringify(output))).toEqual(output);
   });
 
+  test('requires_confirmation: for powerful tools, and for whatever would be asked', async () => {
+    for (const tool of TOOLS) {
+      if (tool.class === 'powerful') expect(tool.requires_confirmation, tool.name).toBe(true);
+    }
+    const rig = new Rig();
+    rig.context = {
+      ...rig.context,
+      policy: { managed: true, asked_tools: new Set(['tab_open']), blocked_tools: new Set() },
+    };
+    const { output } = await rig.call('describe_tools');
+    const asks = (output.tools as { name: string; requires_confirmation: boolean }[])
+      .filter(({ requires_confirmation }) => requires_confirmation)
+      .map(({ name }) => name);
+    expect(asks).toEqual(
+      TOOLS.filter((tool) => tool.requires_confirmation || tool.name === 'tab_open').map(({ name }) => name),
+    );
+  });
+
   test('a tool that policy forbids is absent', async () => {
     const rig = new Rig();
     rig.context = {
       ...rig.context,
-      policy: { managed: true, blocked_tools: new Set(['screenshot', 'tab_open']) },
+      policy: { managed: true, asked_tools: new Set(), blocked_tools: new Set(['screenshot', 'tab_open']) },
     };
     const { output } = await rig.call('describe_tools');
     const names = (output.tools as { name: string }[]).map(({ name }) => name);

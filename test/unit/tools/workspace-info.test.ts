@@ -90,7 +90,10 @@ describe('tools.md, workspace_info', () => {
   test('says what the policy blocks, and is at most 64 KiB even when that is all', async () => {
     const rig = new Rig();
     const names = TOOLS.map(({ name }) => name);
-    rig.context = { ...rig.context, policy: { managed: true, blocked_tools: new Set(names) } };
+    rig.context = {
+      ...rig.context,
+      policy: { managed: true, asked_tools: new Set(), blocked_tools: new Set(names) },
+    };
     const { output } = await rig.call('workspace_info');
     expect(output.policy).toEqual({ managed: true, blocked_tools: [...names].sort() });
     expect(utf8Length(JSON.stringify(output))).toBeLessThanOrEqual(WORKSPACE_INFO_BYTES);

@@ -3,10 +3,9 @@ import type { ConnectionState } from '../../../src/platform/messages';
 import { buttonFor } from '../../../src/ui/button-words';
 import { texts } from './texts';
 
-const { t } = texts('en');
 const online: ConnectionState = { state: 'online', host: 'r.test', since: 0 };
 const button = (connection: ConnectionState, lost: string[]) =>
-  buttonFor({ connection, lost, now: 0, t, locale: 'en' });
+  buttonFor({ connection, questions: 0, lost, now: 0, texts: texts('en') });
 
 describe('storage.md, Attaching: the badge tells when one is lost', () => {
   it('nothing lost: the badge of the connection', () => {

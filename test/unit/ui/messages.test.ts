@@ -49,9 +49,9 @@ describe('_locales', () => {
   it('every outcome and every tool has its words', () => {
     for (const language of ['en', 'ko'] as const) {
       const words = texts(language);
-      for (const outcome of ['ok', ...ERROR_CODES] as const) {
+      for (const outcome of ['ok', 'waiting', ...ERROR_CODES] as const) {
         expect(words.known(`outcome_${outcome}`), outcome).not.toBeNull();
-        expect(outcomeInWords(outcome, words)).toBe(words.known(`outcome_${outcome}`));
+        expect(outcomeInWords({ outcome }, words)).toBe(words.known(`outcome_${outcome}`));
       }
       for (const tool of TOOLS) expect(toolInWords(tool, words), tool).toMatchObject({ verbatim: false });
     }
@@ -77,7 +77,7 @@ describe('_locales', () => {
       .map((name) => readFileSync(join(src, name), 'utf8'))
       .join('\n');
     const manifest = readFileSync(join(src, '../manifest.json'), 'utf8');
-    const isBuilt = /^(?:state|announce|action|enrollment_problem|tool|outcome)_/;
+    const isBuilt = /^(?:state|announce|action|enrollment_problem|tool|outcome|class|permission|asked)_/;
     const unused = Object.keys(MESSAGES.en).filter(
       (key) => !isBuilt.test(key) && !sources.includes(`'${key}'`) && !manifest.includes(`__MSG_${key}__`),
     );

@@ -19,6 +19,7 @@ const enrolled: Overview = {
   version: '0.1.0',
   activity: [],
   last_picture: null,
+  questions: [],
 };
 const fresh: Overview = { ...enrolled, enrollment: null };
 const byPolicy: Overview = { ...enrolled, managed: true, enrollment: { source: 'policy', host } };
