@@ -60,9 +60,6 @@ describe('ui.md: the button', () => {
     expect(button({ state: 'paused' }, 1).text).toBe('?');
     expect(button({ state: 'paused' }, 0).text).toBe('‖');
   });
-    expect(buttonFor({ state: 'paused' }, 1, now, en).text).toBe('?');
-    expect(buttonFor({ state: 'paused' }, 0, now, en).text).toBe('‖');
-  });
 });
 
 describe('the activity', () => {
