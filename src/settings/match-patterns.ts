@@ -31,7 +31,8 @@ export function readMatchPattern(text: string): MatchPattern | null {
   if (!schemes.every((one) => ALL_SCHEMES.includes(one))) return null;
   // Chrome takes a host for a file, and never compares it.
   const host = schemes[0] === 'file' ? ANY_PLACE : readPlace(authority);
-  if (!host) return null;
+  // Nor a port without a scheme that has one.
+  if (!host || (scheme === '*' && /:\d+$/.test(authority))) return null;
   return {
     matches: (url) =>
       schemes.includes(schemeOf(url.protocol)) &&

@@ -85,6 +85,7 @@ describe('policy.md, url_allowlist and url_blocklist: match patterns as Chrome r
     'https://user@example.com/*',
     'https://a b.test/*',
     'https://a.test:99999/*',
+    '*://a.test:8080/*',
     'https://a.test:/*',
     'https://a.test:8x/*',
     'https://[::1/*',
