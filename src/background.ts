@@ -8,6 +8,7 @@ import { ensureAlarms, onAlarm } from './platform/alarms';
 import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
+import { serveConsoles } from './platform/console-feed';
 import { createHandshakeWatch } from './platform/handshake-watch';
 import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/messages';
 import { send, serve } from './platform/messaging';
@@ -25,6 +26,8 @@ import { createSessionEpoch } from './router/session-epoch';
 import { followToolPolicy } from './router/tool-policy';
 import { createSettings } from './settings/settings-store';
 import { createCaptureQueue } from './tools/capture-queue';
+import { createConsoleCapture } from './tools/console-capture';
+import { createConsoleStore } from './tools/console-store';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
 import { fitWithin, reencode } from './tools/re-encode';
@@ -61,6 +64,13 @@ const captures = createCaptureQueue({
   captureVisible: createVisibleCapture(browser, now),
 });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
+const sessionEpoch = createSessionEpoch(browser.storage.session, newId);
+const consoles = createConsoleCapture({
+  browser,
+  store: createConsoleStore({ sessionEpoch, now }),
+  now,
+  setTimer,
+});
 let screen: ScreenFacts | null = null;
 
 const dispatch = createDispatch({
@@ -76,6 +86,8 @@ const dispatch = createDispatch({
     loads,
     reencode,
     screen,
+    urls: { mayEnter: () => true },
+    console: consoles,
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {
@@ -98,7 +110,7 @@ const dial = createDial({
   facts,
   policy,
   tools: TOOLS,
-  sessionEpoch: createSessionEpoch(browser.storage.session, newId),
+  sessionEpoch,
 });
 
 const { t, locale } = createTexts(browser.i18n);
@@ -135,6 +147,11 @@ serve<RouterMessages>(
   }),
 );
 
+serveConsoles(consoles.take, now);
+browser.tabs.onReplaced.addListener((added, removed) =>
+  report('replaced', consoles.replaced(added, removed)),
+);
+
 settings.onChanged(() => report('reconfigure', reconfigureRelayHost()));
 
 onAlarm({
@@ -164,7 +181,7 @@ async function start(): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  await Promise.all([ledger.sweep(), pictures.sweep()]);
+  await Promise.all([ledger.sweep(), pictures.sweep(), consoles.sweep()]);
 }
 
 /** Nobody waits for these; only the kind of a failure is told. */

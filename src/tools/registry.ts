@@ -1,4 +1,5 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
+import { consoleRead, consoleWatch } from './console';
 import { describeTools } from './describe-tools';
 import { screenshot } from './screenshot';
 import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
@@ -14,6 +15,8 @@ export const TOOLS: readonly Tool[] = [
   tabClose,
   tabActivate,
   tabNavigate,
+  consoleRead,
+  consoleWatch,
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));

@@ -8,6 +8,7 @@ import type { ScreenFacts } from '../platform/messages';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { CaptureQueue } from './capture-queue';
+import type { ConsoleCapture } from './console-capture';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
 import type { Reencode } from './re-encode';
@@ -64,6 +65,9 @@ export interface ToolContext {
   reencode: Reencode;
   /** As a page of the extension sees it; null while none has told. */
   screen: ScreenFacts | null;
+  /** tools.md: URL rules, asked with the frame's real address at the moment of the act. */
+  urls: { mayEnter(url: string): boolean };
+  console: ConsoleCapture;
 }
 
 export interface Tool<Input extends JsonObject = JsonObject> {

@@ -1,6 +1,8 @@
 /** A tool's surroundings over the false browser, with the real queue, store and load watch. */
 
 import { createCaptureQueue } from '../../../src/tools/capture-queue';
+import { createConsoleCapture } from '../../../src/tools/console-capture';
+import { createConsoleStore } from '../../../src/tools/console-store';
 import { createLoadWatch } from '../../../src/tools/load-watch';
 import { createPictureStore } from '../../../src/tools/picture-store';
 import type { Reencode } from '../../../src/tools/re-encode';
@@ -48,6 +50,13 @@ export class Rig {
         this.reencoded.push(encoding);
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
+      urls: { mayEnter: () => true },
+      console: createConsoleCapture({
+        browser,
+        store: createConsoleStore({ sessionEpoch: async () => 'epoch', now }),
+        now,
+        setTimer,
+      }),
       screen: { width: 1920, height: 1080, scale: 2 },
     };
   }

@@ -1,0 +1,181 @@
+/**
+ * Runs in the extension's isolated world of a page's document: takes what `console-hook.ts` hears and sends it
+ * to the service worker, in order and each once, one message after another. It can say that one thing only,
+ * and is told nothing but whether to go on.
+ */
+import {
+  CONSOLE_BATCH_EVENTS,
+  CONSOLE_BATCH_TEXT,
+  CONSOLE_MESSAGE,
+  type ConsoleBatch,
+  type ConsoleEvent,
+  type ConsoleReply,
+  LONGEST_CONSOLE_TEXT,
+} from '../protocol/console-events';
+import {
+  CHANNEL_ASK,
+  CHANNEL_ENTRY,
+  CHANNEL_OFFER,
+  CHANNEL_START,
+  CHANNEL_STOP,
+  CHANNEL_TAKEN,
+} from './console-channel';
+import { CONSOLE_LATE, CONSOLE_RELAY, type ConsoleRelay, type RelayWorld } from './console-relay-world';
+
+/** UTF-16 code units of texts that wait to leave; the oldest are given up first. */
+const WAITING_KEPT = 4 * 1024 * 1024;
+const RETRY_MS = 250;
+/** A worker that cannot be reached for so long will not be. */
+const MOST_RETRIES = 20;
+
+/** Unknown to the language's types. */
+type PrerenderingDocument = Document & { prerendering?: boolean };
+
+const world = globalThis as unknown as RelayWorld;
+
+class Relay implements ConsoleRelay {
+  private channel: EventTarget | null = null;
+  private waiting: ConsoleEvent[] = [];
+  private waitingText = 0;
+  /** Number of the first that waits, within this document. */
+  private first = 0;
+  /** Given up right before it. */
+  private lost = 0;
+  private sending: Promise<void> | null = null;
+  private on = true;
+
+  connect(channel: EventTarget): void {
+    this.channel = channel;
+    channel.addEventListener(CHANNEL_ENTRY, (event) => this.hear((event as CustomEvent<unknown>).detail));
+    channel.dispatchEvent(new Event(CHANNEL_TAKEN));
+  }
+
+  private hear(detail: unknown): void {
+    if (!this.on || typeof detail !== 'string') return;
+    this.add(JSON.parse(detail) as ConsoleEvent);
+    this.send();
+  }
+
+  add(event: ConsoleEvent): void {
+    this.waiting.push(event);
+    this.waitingText += event.text.length;
+    while (this.waitingText > WAITING_KEPT) this.drop(1, true);
+  }
+
+  private drop(count: number, lost: boolean): void {
+    for (const { text } of this.waiting.splice(0, count)) this.waitingText -= text.length;
+    this.first += count;
+    this.lost = lost ? this.lost + count : 0;
+  }
+
+  /** Everything before the number `next` is kept; some of it may have been given up meanwhile. */
+  private sent(next: number): void {
+    if (next > this.first) this.drop(next - this.first, false);
+    else this.lost = Math.min(this.lost, this.first - next);
+  }
+
+  async flush(): Promise<void> {
+    this.send();
+    await this.sending;
+  }
+
+  private send(): void {
+    if ((document as PrerenderingDocument).prerendering) {
+      document.addEventListener('prerenderingchange', () => this.send(), { once: true });
+      return;
+    }
+    this.sending ??= this.sendAll().finally(() => {
+      this.sending = null;
+    });
+  }
+
+  /** One message at a time: the answer to one, which comes when it is kept, asks for the next. */
+  private async sendAll(): Promise<void> {
+    // A script that writes ten lines makes one message of them.
+    await null;
+    let retries = 0;
+    while (this.on && this.waiting.length > 0) {
+      const batch = this.batch(0);
+      const reply = await tell(batch);
+      if (reply === null) {
+        retries += 1;
+        if (retries > MOST_RETRIES || chrome.runtime?.id === undefined) return this.stop();
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        continue;
+      }
+      retries = 0;
+      if (!reply.watched) return this.stop();
+      this.sent(batch.first + batch.events.length);
+    }
+  }
+
+  /** The next batch behind the first `skip` that wait. */
+  private batch(skip: number): ConsoleBatch {
+    const events: ConsoleEvent[] = [];
+    let text = 0;
+    for (const event of this.waiting.slice(skip, skip + CONSOLE_BATCH_EVENTS)) {
+      text += event.text.length;
+      if (text > CONSOLE_BATCH_TEXT) break;
+      events.push(event);
+    }
+    return { type: CONSOLE_MESSAGE, first: this.first + skip, lost: skip === 0 ? this.lost : 0, events };
+  }
+
+  /** The document is going: whatever waits leaves now, unanswered. */
+  leave(): void {
+    if (!this.on || !this.waiting.some(({ kind }) => kind !== 'navigation')) return;
+    for (let skip = 0; skip < this.waiting.length; ) {
+      const batch = this.batch(skip);
+      tell(batch);
+      skip += batch.events.length;
+    }
+  }
+
+  stop(): void {
+    this.on = false;
+    this.drop(this.waiting.length, false);
+    this.channel?.dispatchEvent(new Event(CHANNEL_STOP));
+  }
+
+  resume(): void {
+    this.on = true;
+    this.channel?.dispatchEvent(new Event(CHANNEL_START));
+  }
+}
+
+/** Null when nobody took it. */
+async function tell(batch: ConsoleBatch): Promise<ConsoleReply | null> {
+  try {
+    const reply: unknown = await chrome.runtime.sendMessage(batch);
+    return isReply(reply) ? reply : null;
+  } catch {
+    return null;
+  }
+}
+
+function isReply(value: unknown): value is ConsoleReply {
+  return typeof value === 'object' && value !== null && 'watched' in value;
+}
+
+function navigation(): ConsoleEvent {
+  const text = location.href.slice(0, LONGEST_CONSOLE_TEXT);
+  return { at: Date.now(), kind: 'navigation', level: 'info', text };
+}
+
+if (!world[CONSOLE_RELAY]) {
+  const relay = new Relay();
+  world[CONSOLE_RELAY] = relay;
+  if (!world[CONSOLE_LATE] && window === window.top) relay.add(navigation());
+  addEventListener(
+    CHANNEL_OFFER,
+    (event) => {
+      const { relatedTarget } = event as MouseEvent;
+      if (relatedTarget) relay.connect(relatedTarget);
+    },
+    { once: true, capture: true },
+  );
+  dispatchEvent(new Event(CHANNEL_ASK));
+  // Wakes the worker while the document is still there: one that is gone cannot wait for it.
+  addEventListener('beforeunload', () => relay.leave(), { capture: true });
+  addEventListener('pagehide', () => relay.leave(), { capture: true });
+}
