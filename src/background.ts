@@ -88,6 +88,15 @@ const dispatch = createDispatch({
     screen,
     urls: { mayEnter: () => true },
     console: consoles,
+    writeClipboard: async (text) => {
+      await ensureOffscreen();
+      return (await send('clipboard.write', { text: JSON.stringify(text) })).written;
+    },
+    osInterface: async () => (await fetch(browser.runtime.getURL('os-interface.json'))).json(),
+    wait: (ms) =>
+      new Promise<void>((resolve) => {
+        setTimer(resolve, ms);
+      }),
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },
   progress: (id, progress) => {

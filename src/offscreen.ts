@@ -1,6 +1,7 @@
 /** The offscreen document: the relay host, wired to the browser. Only `chrome.runtime` exists here. */
 import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
+import { copyText } from './platform/clipboard';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
@@ -51,6 +52,7 @@ serve<RelayMessages>({
     host.progress(JSON.parse(id) as string, progress);
     return {};
   },
+  'clipboard.write': async ({ text }) => ({ written: copyText(JSON.parse(text) as string) }),
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 

@@ -41,7 +41,10 @@ class Relay implements ConsoleRelay {
   private first = 0;
   /** Given up right before it. */
   private lost = 0;
+  /** Number of the first that was never sent, whether it was kept or not. */
+  private untold = 0;
   private sending: Promise<void> | null = null;
+  private leaving = false;
   private on = true;
 
   connect(channel: EventTarget): void {
@@ -53,7 +56,8 @@ class Relay implements ConsoleRelay {
   private hear(detail: unknown): void {
     if (!this.on || typeof detail !== 'string') return;
     this.add(JSON.parse(detail) as ConsoleEvent);
-    this.send();
+    if (this.leaving) this.sendUnanswered();
+    else this.send();
   }
 
   add(event: ConsoleEvent): void {
@@ -118,26 +122,53 @@ class Relay implements ConsoleRelay {
       if (text > CONSOLE_BATCH_TEXT) break;
       events.push(event);
     }
+    this.untold = Math.max(this.untold, this.first + skip + events.length);
     return { type: CONSOLE_MESSAGE, first: this.first + skip, lost: skip === 0 ? this.lost : 0, events };
   }
 
-  /** The document is going: whatever waits leaves now, unanswered. */
+  /** The document is going: from now on everything leaves at once. */
   leave(): void {
-    if (!this.on || !this.waiting.some(({ kind }) => kind !== 'navigation')) return;
-    for (let skip = 0; skip < this.waiting.length; ) {
+    this.leaving = true;
+    this.sendUnanswered();
+  }
+
+  /** It came back, from the cache of pages that were left: what was sent unanswered is sent anew. */
+  stay(): void {
+    this.leaving = false;
+    if (this.hasNews()) this.send();
+  }
+
+  /** No answer would find the document; what was sent before is on its way. */
+  sendUnanswered(): void {
+    if (!this.on || !this.hasNews()) return;
+    for (let skip = Math.max(0, this.untold - this.first); skip < this.waiting.length; ) {
       const batch = this.batch(skip);
       tell(batch);
       skip += batch.events.length;
     }
   }
 
+  /** That there is a new document is no reason to wake the worker. */
+  private hasNews(): boolean {
+    return this.waiting.some(({ kind }) => kind !== 'navigation');
+  }
+
+  /** Nobody was told of them: their numbers are free. */
+  private forget(): void {
+    this.waiting = [];
+    this.waitingText = 0;
+    this.untold = this.first;
+  }
+
   stop(): void {
     this.on = false;
-    this.drop(this.waiting.length, false);
+    this.forget();
     this.channel?.dispatchEvent(new Event(CHANNEL_STOP));
   }
 
   resume(): void {
+    // It came to this document before anybody asked.
+    if (!this.hasNews()) this.forget();
     this.on = true;
     this.channel?.dispatchEvent(new Event(CHANNEL_START));
   }
@@ -176,6 +207,7 @@ if (!world[CONSOLE_RELAY]) {
   );
   dispatchEvent(new Event(CHANNEL_ASK));
   // Wakes the worker while the document is still there: one that is gone cannot wait for it.
-  addEventListener('beforeunload', () => relay.leave(), { capture: true });
+  addEventListener('beforeunload', () => relay.sendUnanswered(), { capture: true });
   addEventListener('pagehide', () => relay.leave(), { capture: true });
+  addEventListener('pageshow', () => relay.stay(), { capture: true });
 }

@@ -199,10 +199,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   }
 
   async function answerOf(flight: Flight, { output, attachments = [] }: ToolResult): Promise<Answer> {
-    const facts = attachments.map(({ field, mime_type, blob }: Attachment) => ({
+    const facts = attachments.map(({ field, mime_type, blob, inside }: Attachment) => ({
       field,
       mime_type,
       size: blob.size,
+      ...(inside === undefined ? {} : { inside }),
     }));
     const body_key = attachments.length > 0 ? bodies.newKey() : null;
     if (body_key) await bodies.putBody(body_key, attachments);

@@ -1,7 +1,10 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
 import { consoleRead, consoleWatch } from './console';
 import { describeTools } from './describe-tools';
+import { downloadList, downloadStart } from './downloads';
+import { osCapabilities, osExecute } from './os-interface';
 import { screenshot } from './screenshot';
+import { clipboardWrite, notify } from './small-things';
 import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
 import type { Tool } from './tool';
 import { workspaceInfo } from './workspace-info';
@@ -17,6 +20,12 @@ export const TOOLS: readonly Tool[] = [
   tabNavigate,
   consoleRead,
   consoleWatch,
+  downloadStart,
+  downloadList,
+  clipboardWrite,
+  notify,
+  osCapabilities(() => TOOLS),
+  osExecute(() => TOOLS),
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));

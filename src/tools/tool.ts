@@ -21,6 +21,8 @@ export interface Attachment {
   field: string;
   mime_type: string;
   blob: Blob;
+  /** The field of the output that holds it, when it is not the output itself. */
+  inside?: string;
 }
 
 export interface ToolResult {
@@ -68,6 +70,22 @@ export interface ToolContext {
   /** tools.md: URL rules, asked with the frame's real address at the moment of the act. */
   urls: { mayEnter(url: string): boolean };
   console: ConsoleCapture;
+  /** False when the browser did not take it. */
+  writeClipboard(text: string): Promise<boolean>;
+  /** What `os-interface.json` says; read only when it is asked for. */
+  osInterface(): Promise<JsonObject>;
+  /** Resolves after so many milliseconds. */
+  wait(ms: number): Promise<void>;
+}
+
+/** The call that another one stands for (os-interface.md): the gate judges it as if it had come itself. */
+export interface StoodFor {
+  tool: Tool;
+  input: JsonObject;
+  /** What a complaint about the input calls it. */
+  input_name: string;
+  /** The answer of the one that stands for it. */
+  wrap(result: ToolResult): ToolResult;
 }
 
 export interface Tool<Input extends JsonObject = JsonObject> {
@@ -82,6 +100,8 @@ export interface Tool<Input extends JsonObject = JsonObject> {
   /** The OS action type it also serves (os-interface.md), or null for the tools about tools. */
   os_action: string | null;
   requires_confirmation: boolean;
+  /** Only of a tool that runs another one; its own `run` is never called. Throws `AgentError`. */
+  standsFor?(input: JsonObject): StoodFor;
   /** The input is valid by `input_schema`. Throws `AgentError` for every failure it foresees. */
   run(input: Input, context: ToolContext): Promise<ToolResult>;
 }

@@ -15,7 +15,7 @@ import { defineTool } from './tool';
 
 const AGENT_NAME = 'endue-chrome-agent';
 
-const LIMITS: JsonObject = {
+export const LIMITS: JsonObject = {
   max_frame_bytes: MAX_FRAME_BYTES,
   concurrency: ANNOUNCED_CONCURRENCY,
   default_timeout_ms: DEFAULT_TIMEOUT_MS,

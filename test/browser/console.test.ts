@@ -131,6 +131,25 @@ describe('console_read', () => {
     await call(world, 'tab_close', { tab_id });
   });
 
+  it('nor when the service worker sleeps while a page leaves by itself', async () => {
+    const tab_id = await openTab(world, '/leaving');
+    await read(tab_id);
+    await call(world, 'tab_navigate', { tab_id, action: 'reload' });
+    const { after } = await readAll(tab_id);
+    const session = await attach('/leaving');
+    const own = await world.browser.extensionPage();
+    await world.browser.killServiceWorker(own);
+    await until('the worker is gone', async () => !(await world.browser.serviceWorkerTarget()));
+    await session.evaluate(`console.log('last'); location.href = '/early'; undefined`);
+    await until('it is there', async () =>
+      (await world.browser.targets()).some(({ url }) => url === world.site.url('/early')),
+    );
+    await own.close();
+    const { events } = await readAll(tab_id, after);
+    expect(texts(events)).toEqual(['last', 'in beforeunload', 'in pagehide', 'in the head of early']);
+    await call(world, 'tab_close', { tab_id });
+  });
+
   it('the errors of a page, and the frames in it, of any origin', async () => {
     const other = `http://localhost:${world.site.port}`;
     world.site.serve('/inner', page('inner', `console.log('from the other origin')`));
@@ -199,12 +218,12 @@ describe('console_read', () => {
       page(
         'hostile',
         `JSON.stringify = () => 'forged'; JSON.parse = () => ({});
-         Array.prototype[Symbol.iterator] = () => { throw 1 };
          for (const name of ['push', 'map', 'slice', 'join', 'splice']) Array.prototype[name] = () => { throw name };
          for (const name of ['slice', 'indexOf', 'trim', 'lastIndexOf']) String.prototype[name] = () => 'forged';
          Object.prototype.toJSON = () => 'forged'; Object.assign = Object.keys = () => { throw 2 };
          EventTarget.prototype.dispatchEvent = () => { throw 3 };
          Reflect.apply = () => { throw 4 }; Date.now = () => 0; CustomEvent = Proxy = Error = null;
+         Array.prototype[Symbol.iterator] = () => { throw 1 };
          console.log('still', { here: [1, 2] });
          const own = console.log; console.log = (...args) => own('wrapped', args[0]);
          console.log('twice');
@@ -236,7 +255,7 @@ describe('console_read', () => {
   });
 
   it('one that stops the service worker again and again loses and repeats nothing', async () => {
-    const tab_id = await openTab(world, '/quiet');
+    const tab_id = await openTab(world, '/quiet', { active: true });
     await read(tab_id);
     await call(world, 'tab_navigate', { tab_id, url: world.site.url('/quiet') });
     const session = await attach('/quiet');
@@ -269,7 +288,7 @@ describe('console_read', () => {
     const alert = serveAlert(world, '/alert');
     const dialog = await inServiceWorker<number>(
       world,
-      `chrome.tabs.create({ url: '${world.site.url('/alert')}', active: false }).then(({ id }) => id)`,
+      `chrome.tabs.create({ url: '${world.site.url('/alert')}' }).then(({ id }) => id)`,
     );
     await alert.isOpen();
     expect((await read(dialog)).items).toHaveLength(1);

@@ -60,6 +60,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'relay.connection': {},
     'relay.progress': { id: '"stolen"', progress: { completed: 1, total: null, unit: 'steps' } },
     'relay.diagnostics': {},
+    'clipboard.write': { text: '"stolen"' },
   };
 }
 

@@ -1,12 +1,13 @@
 /** A tool's surroundings over the false browser, with the real queue, store and load watch. */
 
+import { osInterface } from '../../../scripts/os-interface';
 import { createCaptureQueue } from '../../../src/tools/capture-queue';
 import { createConsoleCapture } from '../../../src/tools/console-capture';
 import { createConsoleStore } from '../../../src/tools/console-store';
 import { createLoadWatch } from '../../../src/tools/load-watch';
 import { createPictureStore } from '../../../src/tools/picture-store';
 import type { Reencode } from '../../../src/tools/re-encode';
-import { findTool } from '../../../src/tools/registry';
+import { findTool, TOOLS } from '../../../src/tools/registry';
 import type { ToolContext, ToolResult } from '../../../src/tools/tool';
 import { createVisibleCapture } from '../../../src/tools/visible-capture';
 import { FakeClock } from '../router/fake-clock';
@@ -20,6 +21,7 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
+  clipboard: string | null = null;
   abort = new AbortController();
   context: ToolContext;
   private ids = 0;
@@ -57,6 +59,12 @@ export class Rig {
         now,
         setTimer,
       }),
+      writeClipboard: async (text) => {
+        this.clipboard = text;
+        return true;
+      },
+      osInterface: async () => osInterface(TOOLS),
+      wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
       screen: { width: 1920, height: 1080, scale: 2 },
     };
   }
