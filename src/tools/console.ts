@@ -30,7 +30,6 @@ const PROPERTIES: Record<string, JsonObject> = {
   levels: {
     type: 'array',
     minItems: 1,
-    uniqueItems: true,
     items: { enum: [...CONSOLE_LEVELS] },
     description: 'Only events of these levels. Default: all.',
   },
