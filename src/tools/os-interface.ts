@@ -30,7 +30,8 @@ export function osCapabilities(catalogue: () => readonly Tool[]): Tool {
     os_action: null,
     requires_confirmation: false,
     async run(_input, { policy, osInterface }) {
-      const { types, ...file } = await osInterface();
+      const file = await osInterface();
+      const { types } = file;
       const blocked = typesOf(catalogue().filter(({ name }) => policy.blocked_tools.has(name)));
       const allowed = Array.isArray(types)
         ? types.filter((one) => isJsonObject(one) && !blocked.includes(String(one.type)))
