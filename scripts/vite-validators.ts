@@ -6,6 +6,7 @@
 import Ajv2020 from 'ajv/dist/2020';
 import standaloneCode from 'ajv/dist/standalone';
 import type { Plugin } from 'vite';
+import { isJsonObject, type JsonObject } from '../src/protocol/json';
 import { AGENT_FRAME_SCHEMAS, RELAY_FRAME_SCHEMAS } from '../src/protocol/schemas';
 import { TOOLS } from '../src/tools/registry';
 
@@ -14,7 +15,8 @@ type Schemas = Record<string, object>;
 const MODULES: Record<string, () => Schemas> = {
   'virtual:frame-validators': () => RELAY_FRAME_SCHEMAS,
   'virtual:agent-frame-validators': () => AGENT_FRAME_SCHEMAS,
-  'virtual:tool-validators': () => Object.fromEntries(TOOLS.map((tool) => [tool.name, tool.input_schema])),
+  'virtual:tool-validators': () =>
+    Object.fromEntries(TOOLS.map((tool) => [tool.name, withoutWords(tool.input_schema)])),
 };
 
 export function validators(): Plugin {
@@ -26,6 +28,28 @@ export function validators(): Plugin {
       return schemas ? compile(schemas()) : undefined;
     },
   };
+}
+
+/** A compiled validator carries parts of its schema; the service worker, loaded for each request, has the words once. */
+function withoutWords(schema: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => key !== 'description' && key !== 'default')
+      .map(([key, value]) => {
+        if (!isJsonObject(value)) return [key, value];
+        // The keys of `properties` are names of fields, which may be called anything.
+        return [key, key === 'properties' ? eachField(value) : withoutWords(value)];
+      }),
+  );
+}
+
+function eachField(properties: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [
+      name,
+      isJsonObject(field) ? withoutWords(field) : field,
+    ]),
+  );
 }
 
 /** One ES module whose default export maps each schema's name to its validator. */
