@@ -2,7 +2,9 @@
  * Runs each tool once in a real Chromium through the platform's stand-in, and writes down what it answered:
  * `npm run build && npx tsx scripts/record-examples.ts`. With names, records those tools alone.
  */
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { JsonObject } from '../src/protocol/json';
 import { TOOLS } from '../src/tools/registry';
 import { createWorld, type World } from '../test/browser/harness/world';
@@ -71,6 +73,9 @@ async function main(): Promise<void> {
   const names = process.argv.slice(2);
   const wanted = TOOLS.map(({ name }) => name).filter((name) => names.length === 0 || names.includes(name));
   const lacking = wanted.filter((name) => !SCENES[name]);
+  // Chrome downloads into the home of whoever starts it.
+  const home = mkdtempSync(join(tmpdir(), 'endue-home-'));
+  process.env.HOME = home;
   await using world = await createWorld({ browser: { language: 'en-US' } });
   world.site.serve('/garden', PAGE);
   const recorded: Record<string, ToolExample> = { ...readExamples() };
@@ -80,6 +85,7 @@ async function main(): Promise<void> {
   }
   const ordered = TOOLS.flatMap(({ name }) => (recorded[name] ? [[name, recorded[name]]] : []));
   writeFileSync(EXAMPLES_FILE, steady(`${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`, world));
+  rmSync(home, { recursive: true, force: true });
   console.log(`${ordered.length} examples`);
   if (lacking.length > 0) throw new Error(`No scene for: ${lacking.join(', ')}`);
 }
