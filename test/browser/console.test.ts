@@ -277,6 +277,37 @@ describe('console_read', () => {
     await session.close();
   });
 
+  it('goes on when Chrome puts a tab away and gives it another id', async () => {
+    const tab_id = await openTab(world, '/early');
+    await read(tab_id);
+    const { after } = await readAll(tab_id);
+    const again = await inServiceWorker<number>(world, `chrome.tabs.discard(${tab_id}).then(({ id }) => id)`);
+    const asleep = await read(again, { after });
+    expect(asleep).toMatchObject({ items: [], dropped: 0 });
+    await call(world, 'tab_navigate', { tab_id: again, action: 'reload' });
+    expect(texts((await readAll(again, after)).events)).toEqual(['in the head of early']);
+    if (again !== tab_id) {
+      expect((await refusal(world, 'console_read', { tab_id, after })).error_code).toBe('tab_not_found');
+    }
+    await call(world, 'tab_close', { tab_id: again });
+  });
+
+  it('goes on in a page that was left and comes back', async () => {
+    world.site.serve(
+      '/back',
+      page('back', `addEventListener('pageshow', () => setTimeout(() => console.log('shown')))`),
+    );
+    const tab_id = await openTab(world, '/back');
+    await read(tab_id);
+    await call(world, 'tab_navigate', { tab_id, action: 'reload' });
+    await call(world, 'tab_navigate', { tab_id, url: world.site.url('/quiet') });
+    await call(world, 'tab_navigate', { tab_id, action: 'back' });
+    await until('it was shown twice', async () => texts((await readAll(tab_id)).events).length >= 2);
+    const { events, dropped } = await readAll(tab_id);
+    expect([texts(events), dropped]).toEqual([['shown', 'shown'], 0]);
+    await call(world, 'tab_close', { tab_id });
+  });
+
   it('restricted pages are refused, a dialog holds nobody up, a tab that never was is not found', async () => {
     const version = await inServiceWorker<number>(
       world,
@@ -410,6 +441,22 @@ describe('console_watch', () => {
     });
     const rest = await read(tab_id, { after });
     expect(rest.items.map(({ type }) => type)).toEqual(['events', 'closed']);
+  });
+});
+
+describe('console_watch', () => {
+  it('goes on waiting when the service worker dies', async () => {
+    const tab_id = await openTab(world, '/quiet');
+    const { after } = await read(tab_id);
+    const session = await attach('/quiet');
+    const own = await world.browser.extensionPage();
+    const waiting = call(world, 'console_watch', { tab_id, after }, { timeout_ms: 30_000 });
+    await world.browser.killServiceWorker(own);
+    await session.evaluate(`console.log('after its death'); undefined`);
+    const news = (await waiting) as Answer;
+    expect(texts(news.items.flatMap(({ events = [] }) => events))).toEqual(['after its death']);
+    await own.close();
+    await session.close();
   });
 });
 
