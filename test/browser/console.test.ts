@@ -442,9 +442,7 @@ describe('console_watch', () => {
     const rest = await read(tab_id, { after });
     expect(rest.items.map(({ type }) => type)).toEqual(['events', 'closed']);
   });
-});
 
-describe('console_watch', () => {
   it('goes on waiting when the service worker dies', async () => {
     const tab_id = await openTab(world, '/quiet');
     const { after } = await read(tab_id);
