@@ -8,7 +8,7 @@ import { ensureAlarms, onAlarm } from './platform/alarms';
 import { bodyKeys, putBody, removeBodies } from './platform/answer-bodies';
 import { showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
-import { serveConsoles } from './platform/console-feed';
+import { onConsoleNews } from './platform/console-news';
 import { createHandshakeWatch } from './platform/handshake-watch';
 import type { ConnectionState, RouterMessages, ScreenFacts } from './platform/messages';
 import { send, serve } from './platform/messaging';
@@ -70,6 +70,7 @@ const consoles = createConsoleCapture({
   store: createConsoleStore({ sessionEpoch, now }),
   now,
   setTimer,
+  onNews: onConsoleNews,
 });
 let screen: ScreenFacts | null = null;
 
@@ -156,7 +157,6 @@ serve<RouterMessages>(
   }),
 );
 
-serveConsoles(consoles.take, now);
 browser.tabs.onReplaced.addListener((added, removed) =>
   report('replaced', consoles.replaced(added, removed)),
 );

@@ -2,6 +2,8 @@
 import { readBody, receiveBodies } from './platform/answer-bodies';
 import { browser } from './platform/browser';
 import { copyText } from './platform/clipboard';
+import { serveConsoles } from './platform/console-feed';
+import { tellConsoleNews } from './platform/console-news';
 import { CONNECTION_PORT, type RelayMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
@@ -10,6 +12,8 @@ import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
 import { RelayHost } from './relay/relay-host';
 import { createBrowserSocket } from './relay/socket';
+import { createConsoleIntake } from './tools/console-intake';
+import { createConsoleStore } from './tools/console-store';
 
 const clock: Clock = {
   wall: () => Date.now(),
@@ -63,6 +67,16 @@ browser.runtime.onConnect.addListener((port) => {
   const stop = host.onConnection((connection) => port.postMessage(connection));
   port.onDisconnect.addListener(stop);
 });
+
+serveConsoles(
+  createConsoleIntake({
+    // A page is listened to only when the service worker has begun a log in this run of the browser.
+    store: createConsoleStore({ sessionEpoch: null, now: clock.wall }),
+    setTimer: clock.setTimer,
+    tellNews: tellConsoleNews,
+  }),
+  clock.wall,
+);
 
 addEventListener('online', () => host.networkChanged(true));
 addEventListener('offline', () => host.networkChanged(false));

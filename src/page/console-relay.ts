@@ -1,12 +1,13 @@
 /**
  * Runs in the extension's isolated world of a page's document: takes what `console-hook.ts` hears and sends it
- * to the service worker, in order and each once, one message after another. It can say that one thing only,
- * and is told nothing but whether to go on.
+ * to the offscreen document, in order and each once, one message after another. It can say that one thing only,
+ * and is told nothing but what is kept and whether to go on.
  */
 import {
   CONSOLE_BATCH_EVENTS,
   CONSOLE_BATCH_TEXT,
   CONSOLE_MESSAGE,
+  CONSOLE_PORT,
   type ConsoleBatch,
   type ConsoleEvent,
   type ConsoleReply,
@@ -24,9 +25,10 @@ import { CONSOLE_LATE, CONSOLE_RELAY, type ConsoleRelay, type RelayWorld } from 
 
 /** UTF-16 code units of texts that wait to leave; the oldest are given up first. */
 const WAITING_KEPT = 4 * 1024 * 1024;
+const WAITING_EVENTS = 20_000;
 const RETRY_MS = 250;
-/** A worker that cannot be reached for so long will not be. */
-const MOST_RETRIES = 20;
+/** What cannot be reached for so long will not be. */
+const MOST_RETRIES = 60;
 
 /** Unknown to the language's types. */
 type PrerenderingDocument = Document & { prerendering?: boolean };
@@ -45,6 +47,9 @@ class Relay implements ConsoleRelay {
   private untold = 0;
   private sending: Promise<void> | null = null;
   private leaving = false;
+  private port: chrome.runtime.Port | null = null;
+  /** Whose answer is waited for. */
+  private asked: { next: number; resolve(kept: boolean): void } | null = null;
   private on = true;
 
   connect(channel: EventTarget): void {
@@ -63,7 +68,7 @@ class Relay implements ConsoleRelay {
   add(event: ConsoleEvent): void {
     this.waiting.push(event);
     this.waitingText += event.text.length;
-    while (this.waitingText > WAITING_KEPT) this.drop(1, true);
+    while (this.waitingText > WAITING_KEPT || this.waiting.length > WAITING_EVENTS) this.drop(1, true);
   }
 
   private drop(count: number, lost: boolean): void {
@@ -84,7 +89,7 @@ class Relay implements ConsoleRelay {
   }
 
   private send(): void {
-    if ((document as PrerenderingDocument).prerendering) {
+    if (isPrerendering()) {
       document.addEventListener('prerenderingchange', () => this.send(), { once: true });
       return;
     }
@@ -100,17 +105,67 @@ class Relay implements ConsoleRelay {
     let retries = 0;
     while (this.on && this.waiting.length > 0) {
       const batch = this.batch(0);
-      const reply = await tell(batch);
-      if (reply === null) {
+      const kept = await this.kept(batch);
+      if (kept) retries = 0;
+      else {
         retries += 1;
         if (retries > MOST_RETRIES || chrome.runtime?.id === undefined) return this.stop();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-        continue;
       }
-      retries = 0;
-      if (!reply.watched) return this.stop();
-      this.sent(batch.first + batch.events.length);
     }
+  }
+
+  /** False when the line broke before it was kept. */
+  private kept(batch: ConsoleBatch): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.asked = { next: batch.first + batch.events.length, resolve };
+      if (!this.tell(batch)) this.answered(false);
+    });
+  }
+
+  private answered(kept: boolean): void {
+    this.asked?.resolve(kept);
+    this.asked = null;
+  }
+
+  private tell(batch: ConsoleBatch): boolean {
+    this.open();
+    try {
+      this.port?.postMessage(batch);
+      return this.port !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The line is held open: a message of a document that goes arrives on it, and needs nobody to be woken. */
+  open(): void {
+    if (this.port || !this.on) return;
+    try {
+      const port = chrome.runtime.connect({ name: CONSOLE_PORT });
+      port.onMessage.addListener((reply: unknown) => {
+        if (port === this.port && isReply(reply)) this.told(reply);
+      });
+      port.onDisconnect.addListener(() => {
+        // Read, or Chrome complains in the page's console.
+        void chrome.runtime.lastError;
+        if (port !== this.port) return;
+        this.port = null;
+        this.answered(false);
+      });
+      this.port = port;
+    } catch {
+      this.port = null;
+    }
+  }
+
+  private told(reply: ConsoleReply): void {
+    if (!reply.watched) {
+      this.stop();
+      return;
+    }
+    this.sent(reply.next);
+    if (this.asked && reply.next >= this.asked.next) this.answered(true);
   }
 
   /** The next batch behind the first `skip` that wait. */
@@ -143,12 +198,12 @@ class Relay implements ConsoleRelay {
     if (!this.on || !this.hasNews()) return;
     for (let skip = Math.max(0, this.untold - this.first); skip < this.waiting.length; ) {
       const batch = this.batch(skip);
-      tell(batch);
+      this.tell(batch);
       skip += batch.events.length;
     }
   }
 
-  /** That there is a new document is no reason to wake the worker. */
+  /** That there is a new document is told with what it says first. */
   private hasNews(): boolean {
     return this.waiting.some(({ kind }) => kind !== 'navigation');
   }
@@ -163,6 +218,10 @@ class Relay implements ConsoleRelay {
   stop(): void {
     this.on = false;
     this.forget();
+    const { port } = this;
+    this.port = null;
+    port?.disconnect();
+    this.answered(false);
     this.channel?.dispatchEvent(new Event(CHANNEL_STOP));
   }
 
@@ -170,18 +229,14 @@ class Relay implements ConsoleRelay {
     // It came to this document before anybody asked.
     if (!this.hasNews()) this.forget();
     this.on = true;
+    this.open();
     this.channel?.dispatchEvent(new Event(CHANNEL_START));
   }
 }
 
-/** Null when nobody took it. */
-async function tell(batch: ConsoleBatch): Promise<ConsoleReply | null> {
-  try {
-    const reply: unknown = await chrome.runtime.sendMessage(batch);
-    return isReply(reply) ? reply : null;
-  } catch {
-    return null;
-  }
+/** A page that is rendered in advance may never be shown. */
+function isPrerendering(): boolean {
+  return (document as PrerenderingDocument).prerendering === true;
 }
 
 function isReply(value: unknown): value is ConsoleReply {
@@ -206,7 +261,8 @@ if (!world[CONSOLE_RELAY]) {
     { once: true, capture: true },
   );
   dispatchEvent(new Event(CHANNEL_ASK));
-  // Wakes the worker while the document is still there: one that is gone cannot wait for it.
+  // Opening the line may take a while. Frames, of which there are many, open it with their first word.
+  if (window === window.top && !isPrerendering()) relay.open();
   addEventListener('beforeunload', () => relay.sendUnanswered(), { capture: true });
   addEventListener('pagehide', () => relay.leave(), { capture: true });
   addEventListener('pageshow', () => relay.stay(), { capture: true });

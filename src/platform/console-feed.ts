@@ -1,12 +1,18 @@
 /**
- * The one thing a content script may tell the service worker: what the console of its own tab said. Apart from
+ * The one thing a content script may tell the extension: what the console of its own tab said. Apart from
  * `messaging.ts`, which refuses content scripts altogether, so that no handler there can ever be reached from
  * a page's process. Whose console it was is told by Chrome, never by the message; what it says is checked and
- * bounded, and becomes data in that tab's log. A message, not a port: its answer says that the events are kept,
- * it fails at once when the worker dies, and it wakes the next one.
+ * bounded, and becomes data in that tab's log. Served in the offscreen document, on a port: a message through
+ * a port that is open arrives although its page is going, while one that must first wake the service worker is
+ * lost with the page.
  */
 import type { Runtime } from 'webextension-polyfill';
-import { type ConsoleBatch, type ConsoleReply, readConsoleBatch } from '../protocol/console-events';
+import {
+  CONSOLE_PORT,
+  type ConsoleBatch,
+  type ConsoleReply,
+  readConsoleBatch,
+} from '../protocol/console-events';
 import { browser } from './browser';
 
 interface Speaker {
@@ -19,15 +25,52 @@ interface Speaker {
 /** Chrome's own, unknown to the polyfill's types. */
 type Sender = Runtime.MessageSender & { documentId?: string; origin?: string };
 
-/** Call it synchronously at the start of the worker, or Chrome does not wake it. */
-export function serveConsoles(
-  take: (speaker: Speaker, batch: ConsoleBatch) => Promise<ConsoleReply>,
-  now: () => number,
-): void {
-  browser.runtime.onMessage.addListener((message: unknown, sender: Runtime.MessageSender) => {
-    const speaker = readSpeaker(sender);
-    const batch = speaker && readConsoleBatch(message, now());
-    return batch ? take(speaker, batch) : undefined;
+interface Intake {
+  isWatched(speaker: Speaker): Promise<boolean>;
+  take(speaker: Speaker, batch: ConsoleBatch): Promise<ConsoleReply>;
+}
+
+/** Our own script waits for an answer, or leaves with a few: who sends more is not our script. */
+const MOST_UNANSWERED = 256;
+
+/** Call it synchronously at the start of the document's script. */
+export function serveConsoles(intake: Intake, now: () => number): void {
+  browser.runtime.onConnect.addListener((port) => {
+    if (port.name !== CONSOLE_PORT) return;
+    const speaker = port.sender && readSpeaker(port.sender);
+    if (speaker) serve(port, speaker, intake, now);
+    else port.disconnect();
+  });
+}
+
+function serve(port: Runtime.Port, speaker: Speaker, intake: Intake, now: () => number): void {
+  let unanswered = 0;
+  let open = true;
+  const answer = (reply: ConsoleReply): void => {
+    if (open) port.postMessage(reply);
+  };
+  // Whoever fails here is asked again by the page's script, which finds the port closed.
+  const fail = (): void => {
+    open = false;
+    port.disconnect();
+  };
+  port.onDisconnect.addListener(() => {
+    open = false;
+  });
+  let taking = intake.isWatched(speaker).then((watched) => {
+    if (!watched) answer({ watched });
+  }, fail);
+  port.onMessage.addListener((message: unknown) => {
+    const batch = readConsoleBatch(message, now());
+    unanswered += 1;
+    if (!batch || unanswered > MOST_UNANSWERED) return fail();
+    // One after another, also those that a page sent while it left.
+    taking = taking
+      .then(() => intake.take(speaker, batch))
+      .then((reply) => {
+        unanswered -= 1;
+        answer(reply);
+      }, fail);
   });
 }
 

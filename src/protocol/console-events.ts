@@ -4,7 +4,8 @@
  */
 import { isJsonObject } from './json';
 
-/** The one message a content script may send. */
+/** The port on which a content script tells, and the one message it may send there. */
+export const CONSOLE_PORT = 'console-of-page';
 export const CONSOLE_MESSAGE = 'console.events';
 
 export const CONSOLE_LEVELS = ['debug', 'log', 'info', 'warn', 'error'] as const;
@@ -47,10 +48,8 @@ export interface ConsoleBatch {
   events: ConsoleEvent[];
 }
 
-/** What the content script is answered: false ends its listening. */
-export interface ConsoleReply {
-  watched: boolean;
-}
+/** What the content script is told: everything before the number `next` is kept; or that nobody listens. */
+export type ConsoleReply = { watched: true; next: number } | { watched: false };
 
 /** In UTF-16 code units, of which JSON makes at most six bytes each: an event always fits an item of 64 KiB. */
 export const LONGEST_CONSOLE_TEXT = 10_000;

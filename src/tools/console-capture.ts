@@ -6,19 +6,10 @@
  */
 import type { Browser, Tabs } from 'webextension-polyfill';
 import { CONSOLE_LATE, CONSOLE_RELAY, type RelayWorld } from '../page/console-relay-world';
-import type { ConsoleBatch, ConsoleReply } from '../protocol/console-events';
 import { AgentError } from '../protocol/errors';
 import type { LogEvent, LogReading, ReadRules } from './console-log';
 import type { ConsoleStore } from './console-store';
 import type { SetTimer } from './timing';
-
-/** Who sent a batch, as Chrome tells it. */
-export interface ConsoleSpeaker {
-  tab_id: number;
-  frame_id: number;
-  document_id: string;
-  url: string;
-}
 
 export interface ConsoleCapture {
   /**
@@ -35,8 +26,6 @@ export interface ConsoleCapture {
    * latest after `within_ms`. Rejects with the signal. `stop` must be called.
    */
   change(tab_id: number, within_ms: number, signal: AbortSignal): { came: Promise<void>; stop(): void };
-  /** Takes a page's events in. Whatever the page says, it is kept as what that page's console said. */
-  take(speaker: ConsoleSpeaker, batch: ConsoleBatch): Promise<ConsoleReply>;
   /** Chrome gave a tab another id. */
   replaced(added: number, removed: number): Promise<void>;
   /** Removes the logs of tabs that are gone, and ends the listening nobody has asked about for an hour. */
@@ -49,18 +38,17 @@ export interface ConsoleCaptureOptions {
   /** Epoch milliseconds. */
   now(): number;
   setTimer: SetTimer;
+  /** Calls `hear` with the tab of every event that is taken in, until what it returns is called. */
+  onNews(hear: (tab_id: number) => void): () => void;
 }
 
 export const RELAY_SCRIPT = 'console-relay.js';
 export const HOOK_SCRIPT = 'console-hook.js';
 /** A page that shows a dialog, or whose first navigation is pending, never answers. */
 const PAGE_ANSWERS_MS = 1_500;
-/** Each document waits that long between two messages at least. */
-const PACE_MS = 50;
-/** An event that this worker was not told of, because its predecessor took it, is found by then. */
+/** An event of which the news did not come is found by then. */
 const LOOK_EVERY_MS = 5_000;
 const UNREAD_KEPT_MS = 60 * 60 * 1000;
-const LONGEST_URL = 1_000;
 
 const SCRIPTS: chrome.scripting.RegisteredContentScript[] = [
   { id: 'console-relay', js: [RELAY_SCRIPT], world: 'ISOLATED' },
@@ -80,15 +68,10 @@ export function createConsoleCapture({
   store,
   now,
   setTimer,
+  onNews,
 }: ConsoleCaptureOptions): ConsoleCapture {
-  /** Who waits for the next event of a tab. */
-  const waiting = new Map<number, Set<() => void>>();
   // The polyfill does not know these two.
   const scripting = browser.scripting as unknown as typeof chrome.scripting;
-
-  function tell(tab_id: number): void {
-    for (const wake of waiting.get(tab_id) ?? []) wake();
-  }
 
   const word = (text: string): LogEvent => ({
     at: now(),
@@ -182,37 +165,23 @@ export function createConsoleCapture({
         if (removed === tab_id) wake();
       };
       const stopTimer = setTimer(() => wake(), Math.max(0, Math.min(within_ms, LOOK_EVERY_MS)));
-      const wakers = waiting.get(tab_id) ?? new Set();
-      waiting.set(tab_id, wakers.add(wake));
+      const stopNews = onNews((of) => {
+        if (of === tab_id) wake();
+      });
       browser.tabs.onRemoved.addListener(onRemoved);
       signal.addEventListener('abort', onAbort);
       return {
         came,
         stop() {
           stopTimer();
-          wakers.delete(wake);
-          if (wakers.size === 0) waiting.delete(tab_id);
+          stopNews();
           browser.tabs.onRemoved.removeListener(onRemoved);
           signal.removeEventListener('abort', onAbort);
         },
       };
     },
-    async take({ tab_id, frame_id, document_id, url }, { first, lost, events }) {
-      const shown = url.slice(0, LONGEST_URL);
-      const watched = await store.append(tab_id, {
-        document_id,
-        first,
-        lost,
-        events: events.map((event) => ({ ...event, url: shown, frame_id })),
-      });
-      if (!watched) return { watched };
-      tell(tab_id);
-      await new Promise<void>((resolve) => setTimer(resolve, PACE_MS));
-      return { watched };
-    },
     async replaced(added, removed) {
       await store.move(removed, added);
-      tell(removed);
     },
     async sweep() {
       const open = new Set((await browser.tabs.query({})).map(({ id }) => id));

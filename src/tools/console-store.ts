@@ -41,8 +41,8 @@ export interface ConsoleStore {
 }
 
 export interface ConsoleStoreOptions {
-  /** One UUID per run of the extension in this browser (wire.md §3). */
-  sessionEpoch(): Promise<string>;
+  /** One UUID per run of the extension in this browser (wire.md §3); null: another context looks after it. */
+  sessionEpoch: (() => Promise<string>) | null;
   /** Epoch milliseconds. */
   now(): number;
 }
@@ -69,7 +69,7 @@ export function createConsoleStore({ sessionEpoch, now }: ConsoleStoreOptions): 
     mode: IDBTransactionMode,
     work: (objects: IDBObjectStore) => Promise<T>,
   ): Promise<T> {
-    opening ??= renew().catch((thrown) => {
+    opening ??= (sessionEpoch ? renew(sessionEpoch) : Promise.resolve()).catch((thrown) => {
       opening = null;
       throw thrown;
     });
@@ -89,7 +89,7 @@ export function createConsoleStore({ sessionEpoch, now }: ConsoleStoreOptions): 
   }
 
   /** Removes what another run of the browser left. */
-  async function renew(): Promise<void> {
+  async function renew(sessionEpoch: () => Promise<string>): Promise<void> {
     const epoch = await sessionEpoch();
     await run('readwrite', async (objects) => {
       const meta = await readMeta(objects);

@@ -356,10 +356,10 @@ describe('design.md: pages and content scripts command nothing', () => {
   it('a content script of its own can tell what the console of its own tab said, and nothing else', async () => {
     const watched = await openTab(world, '/quiet');
     await read(watched);
-    const target = await openTab(world, '/early');
+    world.site.serve('/speaker', page('speaker', `console.log('it speaks')`));
+    const target = await openTab(world, '/speaker');
     const before = await readAll(watched);
-    const session = await attach('/early');
-    await call(world, 'tab_navigate', { tab_id: target, action: 'reload' });
+    const session = await attach('/speaker');
     const inPage = await isolatedWorld(session, EXTENSION_ORIGIN);
     const event = { at: 1, kind: 'console', level: 'log', text: 'forged' };
     const forged = {
@@ -370,9 +370,16 @@ describe('design.md: pages and content scripts command nothing', () => {
       tab_id: watched,
       tab: { id: watched },
     };
+    /** What came back on the port, and whether it was closed. */
     const tell = (message: object): Promise<unknown> =>
-      inPage(`chrome.runtime.sendMessage(${JSON.stringify(message)}).catch(() => 'nobody')`);
+      inPage(`new Promise((resolve) => {
+        const port = chrome.runtime.connect({ name: 'console-of-page' });
+        port.onMessage.addListener((reply) => { port.disconnect(); resolve(reply) });
+        port.onDisconnect.addListener(() => resolve('closed'));
+        port.postMessage(${JSON.stringify(message)});
+      })`);
     expect(await tell(forged)).toEqual({ watched: false });
+    await read(target);
     for (const bad of [
       { ...forged, events: [{ ...event, kind: 'capture' }] },
       { ...forged, events: [{ ...event, text: 'x'.repeat(20_000) }] },
@@ -380,11 +387,12 @@ describe('design.md: pages and content scripts command nothing', () => {
       { ...forged, type: 'pause.set', input: { paused: true } },
       { type: 'clipboard.write', input: { text: '"stolen"' } },
     ]) {
-      expect((await tell(bad)) ?? null, JSON.stringify(bad).slice(0, 100)).toBeNull();
+      expect(await tell(bad), JSON.stringify(bad).slice(0, 100)).toBe('closed');
+      const asMessage = inPage(`chrome.runtime.sendMessage(${JSON.stringify(bad)}).catch(() => null)`);
+      expect((await asMessage) ?? null).toBeNull();
     }
     expect((await readAll(watched)).events).toEqual(before.events);
-    await read(target);
-    expect(await tell(forged)).toEqual({ watched: true });
+    expect(await tell(forged)).toEqual({ watched: true, next: 1 });
     expect(texts((await readAll(target)).events)).toContain('forged');
     expect((await readAll(watched)).events).toEqual(before.events);
     await session.close();

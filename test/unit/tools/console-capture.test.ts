@@ -3,6 +3,8 @@ import { IDBFactory } from 'fake-indexeddb';
 import 'fake-indexeddb/auto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ConsoleBatch } from '../../../src/protocol/console-events';
+import { type ConsoleIntake, createConsoleIntake } from '../../../src/tools/console-intake';
+import { createConsoleStore } from '../../../src/tools/console-store';
 import { Rig } from './context';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -10,11 +12,18 @@ const HOUR_MS = 60 * 60 * 1000;
 let rig: Rig;
 let registered: string[];
 let tab_id: number;
+/** As in the offscreen document. */
+let intake: ConsoleIntake;
 
 beforeEach(() => {
   globalThis.indexedDB = new IDBFactory();
   rig = new Rig();
   registered = [];
+  intake = createConsoleIntake({
+    store: createConsoleStore({ sessionEpoch: null, now: rig.clock.now }),
+    setTimer: rig.clock.setTimer,
+    tellNews: (of) => rig.news.emit(of),
+  });
   rig.chrome.openWindow(['https://a.test/', 'https://b.test/']);
   tab_id = rig.chrome.tabs[0]?.id ?? 0;
   const scripting = rig.context.browser.scripting as unknown as Record<string, unknown>;
@@ -43,8 +52,8 @@ async function texts(tab: number, input: object = {}): Promise<string[]> {
 
 describe('console_read', () => {
   test('only tabs that were asked for are kept; scripts are registered with the first of them', async () => {
-    const { console } = rig.context;
-    expect(await console.take(speaker(), batch('before'))).toEqual({ watched: false });
+    expect(await intake.isWatched(speaker())).toBe(false);
+    expect(await intake.take(speaker(), batch('before'))).toEqual({ watched: false });
     expect(registered).toEqual([]);
     expect(await texts(tab_id)).toEqual([expect.stringMatching(/before is not known/)]);
     expect(registered).toHaveLength(2);
@@ -89,12 +98,13 @@ describe('console_watch', () => {
     await texts(tab_id);
     const { output } = await rig.call('console_read', { tab_id });
     const waiting = rig.call('console_watch', { tab_id, after: output.after });
-    const taken = rig.context.console.take(speaker(), batch('news'));
+    const taken = intake.take(speaker(), batch('news'));
     expect((await waiting).output).toMatchObject({ items: [{ events: [{ text: 'news' }] }], withheld: 0 });
-    await taken;
+    expect(await taken).toEqual({ watched: true, next: 1 });
+    expect(await intake.isWatched(speaker())).toBe(true);
     rig.context = { ...rig.context, urls: { mayEnter: (url) => url !== 'https://closed.test/' } };
     const again = rig.call('console_watch', { tab_id, after: Number(output.after) + 1 });
-    rig.context.console.take(speaker('https://closed.test/'), batch('secret', 1));
+    intake.take(speaker('https://closed.test/'), batch('secret', 1));
     expect((await again).output).toMatchObject({ items: [], withheld: 1 });
   });
 

@@ -12,7 +12,7 @@ import type { ToolContext, ToolResult } from '../../../src/tools/tool';
 import { createVisibleCapture } from '../../../src/tools/visible-capture';
 import { FakeClock } from '../router/fake-clock';
 import { pass } from './async-clock';
-import { FakeChrome } from './fake-chrome';
+import { FakeChrome, FakeEvent } from './fake-chrome';
 import { bytesOf, JPEG, PNG, WEBP } from './pictures';
 
 const PICTURES: Record<string, string> = { 'image/jpeg': JPEG, 'image/png': PNG, 'image/webp': WEBP };
@@ -21,6 +21,8 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
+  /** Of the tabs whose consoles said something. */
+  readonly news = new FakeEvent<[number]>();
   clipboard: string | null = null;
   abort = new AbortController();
   context: ToolContext;
@@ -58,6 +60,10 @@ export class Rig {
         store: createConsoleStore({ sessionEpoch: async () => 'epoch', now }),
         now,
         setTimer,
+        onNews: (hear) => {
+          this.news.addListener(hear);
+          return () => this.news.removeListener(hear);
+        },
       }),
       writeClipboard: async (text) => {
         this.clipboard = text;
