@@ -72,10 +72,9 @@ serveConsoles(
   createConsoleIntake({
     // A page is listened to only when the service worker has begun a log in this run of the browser.
     store: createConsoleStore({ sessionEpoch: null, now: clock.wall }),
-    setTimer: clock.setTimer,
     tellNews: tellConsoleNews,
   }),
-  clock.wall,
+  clock,
 );
 
 addEventListener('online', () => host.networkChanged(true));

@@ -33,17 +33,26 @@ interface Intake {
 /** Our own script waits for an answer, or leaves with a few: who sends more is not our script. */
 const MOST_UNANSWERED = 256;
 
+/** A document hears that long after its message that it may send the next. */
+const PACE_MS = 50;
+
+interface FeedClock {
+  /** Epoch milliseconds. */
+  wall(): number;
+  setTimer(run: () => void, delay_ms: number): unknown;
+}
+
 /** Call it synchronously at the start of the document's script. */
-export function serveConsoles(intake: Intake, now: () => number): void {
+export function serveConsoles(intake: Intake, clock: FeedClock): void {
   browser.runtime.onConnect.addListener((port) => {
     if (port.name !== CONSOLE_PORT) return;
     const speaker = port.sender && readSpeaker(port.sender);
-    if (speaker) serve(port, speaker, intake, now);
+    if (speaker) serve(port, speaker, intake, clock);
     else port.disconnect();
   });
 }
 
-function serve(port: Runtime.Port, speaker: Speaker, intake: Intake, now: () => number): void {
+function serve(port: Runtime.Port, speaker: Speaker, intake: Intake, clock: FeedClock): void {
   let unanswered = 0;
   let open = true;
   const answer = (reply: ConsoleReply): void => {
@@ -61,15 +70,18 @@ function serve(port: Runtime.Port, speaker: Speaker, intake: Intake, now: () => 
     if (!watched) answer({ watched });
   }, fail);
   port.onMessage.addListener((message: unknown) => {
-    const batch = readConsoleBatch(message, now());
+    const batch = readConsoleBatch(message, clock.wall());
     unanswered += 1;
     if (!batch || unanswered > MOST_UNANSWERED) return fail();
     // One after another, also those that a page sent while it left.
     taking = taking
       .then(() => intake.take(speaker, batch))
       .then((reply) => {
-        unanswered -= 1;
-        answer(reply);
+        // What has come is kept at once: the next page of the tab may speak already. Only the answer takes its time.
+        clock.setTimer(() => {
+          unanswered -= 1;
+          answer(reply);
+        }, PACE_MS);
       }, fail);
   });
 }

@@ -4,7 +4,6 @@
  */
 import type { ConsoleBatch, ConsoleReply } from '../protocol/console-events';
 import type { ConsoleStore } from './console-store';
-import type { SetTimer } from './timing';
 
 /** Who speaks, as Chrome tells it. */
 export interface ConsoleSpeaker {
@@ -22,16 +21,13 @@ export interface ConsoleIntake {
 
 export interface ConsoleIntakeOptions {
   store: Pick<ConsoleStore, 'append' | 'head'>;
-  setTimer: SetTimer;
   /** Something of this tab was taken in. */
   tellNews(tab_id: number): void;
 }
 
-/** A document hears that long after its message that it may send the next. */
-const PACE_MS = 50;
 const LONGEST_URL = 1_000;
 
-export function createConsoleIntake({ store, setTimer, tellNews }: ConsoleIntakeOptions): ConsoleIntake {
+export function createConsoleIntake({ store, tellNews }: ConsoleIntakeOptions): ConsoleIntake {
   return {
     isWatched: async ({ tab_id }) => (await store.head(tab_id))?.capturing ?? false,
     async take({ tab_id, frame_id, document_id, url }, { first, lost, events }) {
@@ -44,9 +40,6 @@ export function createConsoleIntake({ store, setTimer, tellNews }: ConsoleIntake
       });
       if (!watched) return { watched };
       tellNews(tab_id);
-      await new Promise<void>((resolve) => {
-        setTimer(resolve, PACE_MS);
-      });
       return { watched, next: first + events.length };
     },
   };

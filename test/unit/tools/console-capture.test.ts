@@ -21,7 +21,6 @@ beforeEach(() => {
   registered = [];
   intake = createConsoleIntake({
     store: createConsoleStore({ sessionEpoch: null, now: rig.clock.now }),
-    setTimer: rig.clock.setTimer,
     tellNews: (of) => rig.news.emit(of),
   });
   rig.chrome.openWindow(['https://a.test/', 'https://b.test/']);
