@@ -2,7 +2,8 @@
  * Listens to the consoles of the tabs that were asked for (os-interface.md, Live output), without the debugger
  * API and its bar. Chrome puts scripts into a page before the page's own only when they are registered, and
  * registers them for addresses, not for tabs: so while any tab is listened to, every new document gets them,
- * and those of other tabs learn from their first event that nobody listens, and put everything back.
+ * and those of other tabs are told that nobody listens, and put everything back. What they hear is taken in
+ * by `console-intake.ts`, in the offscreen document.
  */
 import type { Browser, Tabs } from 'webextension-polyfill';
 import { CONSOLE_LATE, CONSOLE_RELAY, type RelayWorld } from '../page/console-relay-world';
