@@ -1,11 +1,19 @@
 import { crx, type ManifestV3Export } from '@crxjs/vite-plugin';
 import { defineConfig } from 'vite';
 import manifest from './manifest.json';
+import { osInterfaceFile } from './scripts/vite-os-interface';
+import { pageScripts } from './scripts/vite-page-scripts';
 import { singleFileWorker } from './scripts/vite-single-file-worker';
 import { validators } from './scripts/vite-validators';
 
 export default defineConfig({
-  plugins: [validators(), crx({ manifest: manifest as ManifestV3Export }), singleFileWorker()],
+  plugins: [
+    validators(),
+    osInterfaceFile(),
+    crx({ manifest: manifest as ManifestV3Export }),
+    singleFileWorker(),
+    pageScripts(),
+  ],
   build: {
     target: 'chrome120',
     modulePreload: false,

@@ -46,9 +46,9 @@ export function compile(schemas: Schemas): string {
   }
   const code = standaloneCode(
     ajv,
-    Object.fromEntries(names.map((_name, index) => [`validate${index}`, `schema${index}`])),
+    Object.fromEntries(names.map((_name, index) => [`tool${index}`, `schema${index}`])),
   );
-  const table = names.map((name, index) => `${JSON.stringify(name)}: validate${index}`).join(',\n  ');
+  const table = names.map((name, index) => `${JSON.stringify(name)}: tool${index}`).join(',\n  ');
   return `${importsForRequires(withoutSchemaPaths(code))}\nexport default {\n  ${table}\n};\n`;
 }
 

@@ -8,6 +8,7 @@ import { ensureAlarms, onAlarm } from './platform/alarms';
 import { sendBody } from './platform/answer-channel';
 import { recallLostStorages, rememberLostStorages, showOnButton } from './platform/badge';
 import { browser } from './platform/browser';
+import { onConsoleNews } from './platform/console-news';
 import { createHandshakeWatch } from './platform/handshake-watch';
 import { readJobBody, removeJobBody, sweepJobBodies } from './platform/job-bodies';
 import type {
@@ -44,6 +45,8 @@ import type { LogLevel } from './settings/managed-policy';
 import { createSettings } from './settings/settings-store';
 import { applyStoragePolicy, noteKept } from './storage/attachments';
 import { createCaptureQueue } from './tools/capture-queue';
+import { createConsoleCapture } from './tools/console-capture';
+import { createConsoleStore } from './tools/console-store';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
 import { callPage } from './tools/question-page';
@@ -91,6 +94,14 @@ const storageJobs = createStorageJobs({
   newId,
   wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
 });
+const sessionEpoch = createSessionEpoch(browser.storage.session, newId);
+const consoles = createConsoleCapture({
+  browser,
+  store: createConsoleStore({ sessionEpoch, now }),
+  now,
+  setTimer,
+  onNews: onConsoleNews,
+});
 let screen: ScreenFacts | null = null;
 let log_level: LogLevel = 'info';
 
@@ -120,6 +131,16 @@ const dispatch = createDispatch({
     reencode,
     screen,
     storage: storageJobs.service,
+    console: consoles,
+    writeClipboard: async (text) => {
+      await ensureOffscreen();
+      return (await send('clipboard.write', { text: JSON.stringify(text) })).written;
+    },
+    osInterface: async () => (await fetch(browser.runtime.getURL('os-interface.json'))).json(),
+    wait: (ms) =>
+      new Promise<void>((resolve) => {
+        setTimer(resolve, ms);
+      }),
   }),
   newBodyKey: newId,
   sendBody,
@@ -152,7 +173,7 @@ const dial = createDial({
   facts,
   policy,
   tools: TOOLS,
-  sessionEpoch: createSessionEpoch(browser.storage.session, newId),
+  sessionEpoch,
 });
 
 let connection: ConnectionState | null = null;
@@ -245,6 +266,10 @@ followStoragePolicy({
   setTimer,
 });
 
+browser.tabs.onReplaced.addListener((added, removed) =>
+  report('replaced', consoles.replaced(added, removed)),
+);
+
 onAlarm({
   watch() {
     report('watch', reviveRelayHost());
@@ -292,7 +317,7 @@ async function followLogLevel(): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  await Promise.all([ledger.sweep(), pictures.sweep(), sweepJobBodies(now())]);
+  await Promise.all([ledger.sweep(), pictures.sweep(), consoles.sweep(), sweepJobBodies(now())]);
 }
 
 /** Nobody waits for these; only the kind of a failure is told. */

@@ -1,6 +1,9 @@
 /** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
 import { receiveBodies } from './platform/answer-channel';
 import { browser } from './platform/browser';
+import { copyText } from './platform/clipboard';
+import { serveConsoles } from './platform/console-feed';
+import { tellConsoleNews } from './platform/console-news';
 import { CONNECTION_PORT, type RelayMessages, type StorageMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
 import { contentSize } from './protocol/content';
@@ -13,6 +16,8 @@ import { createBrowserSocket } from './relay/socket';
 import { StorageHost, type WorkerLine } from './relay/storage-host';
 import { readAnswerBody } from './router/ledger-database';
 import type { FromWorker } from './storage/worker-messages';
+import { createConsoleIntake } from './tools/console-intake';
+import { createConsoleStore } from './tools/console-store';
 
 const clock: Clock = {
   wall: () => Date.now(),
@@ -77,6 +82,7 @@ serve<RelayMessages>({
     host.progress(JSON.parse(id) as string, progress);
     return {};
   },
+  'clipboard.write': async ({ text }) => ({ written: copyText(JSON.parse(text) as string) }),
   'relay.diagnostics': async () => ({ diagnostics: host.diagnostics() }),
 });
 
@@ -102,6 +108,15 @@ browser.runtime.onConnect.addListener((port) => {
   const stop = host.onConnection((connection) => port.postMessage(connection));
   port.onDisconnect.addListener(stop);
 });
+
+serveConsoles(
+  createConsoleIntake({
+    // A page is listened to only when the service worker has begun a log in this run of the browser.
+    store: createConsoleStore({ sessionEpoch: null, now: clock.wall }),
+    tellNews: tellConsoleNews,
+  }),
+  clock,
+);
 
 addEventListener('online', () => host.networkChanged(true));
 addEventListener('offline', () => host.networkChanged(false));

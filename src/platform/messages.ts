@@ -42,6 +42,8 @@ export interface AttachmentFacts {
   field: string;
   mime_type: string;
   size: number;
+  /** The field of the output that holds it, when it is not the output itself. */
+  inside?: string;
 }
 
 /** An answer as the router hands it to the relay host. */
@@ -191,6 +193,8 @@ export interface RelayMessages {
   'relay.connection': { in: Record<never, never>; out: { connection: ConnectionState } };
   /** `id` is JSON text. */
   'relay.progress': { in: { id: string; progress: Progress }; out: Record<never, never> };
+  /** Puts text on the clipboard, which only a document can. `text` is JSON text. */
+  'clipboard.write': { in: { text: string }; out: { written: boolean } };
   /** The main screen as a page sees it; the service worker has none. `scale`: device per CSS pixel. */
   'relay.diagnostics': { in: Record<never, never>; out: { diagnostics: RelayDiagnostics } };
 }

@@ -54,3 +54,9 @@ export const DEFAULT_JPEG_QUALITY = 85;
 
 /** tools.md, workspace_info: the serialized object's largest size in UTF-8 bytes. */
 export const WORKSPACE_INFO_BYTES = 64 * KIB;
+
+/** os-interface.md, Live output: what is kept of one tab's console, encoded; and one item of it. */
+export const CONSOLE_KEPT_BYTES = 8 * MIB;
+export const CONSOLE_ITEM_BYTES = 64 * KIB;
+/** os-interface.md, Resumable reads: the events of one answer, encoded. */
+export const CONSOLE_ANSWER_BYTES = 256 * KIB;

@@ -12,9 +12,11 @@ import type { ShrunkPicture } from './picture-shrink';
 import {
   errorOutcome,
   inlineRoom,
+  type Place,
   type ResponseFrame,
   readOutcome,
   responseFrame,
+  withFields,
   withInline,
   withReference,
 } from './response-frame';
@@ -74,28 +76,29 @@ async function place(
     parts,
   }: { duration_ms: number; maxInlineBytes: number; parts: ComposeParts },
 ): Promise<JsonObject> {
-  const { field, mime_type } = attachment;
-  const room = inlineRoom(id, output, field, duration_ms);
+  const { mime_type } = attachment;
+  const room = inlineRoom(id, output, attachment, duration_ms);
   if (room < 0) throw new AgentError('output_too_large');
   const size = contentSize(content);
   if (size > maxInlineBytes || size > room) {
     const reference = await parts.upload(attachment, asBlob(content, mime_type));
-    if (reference) return withReference(output, field, reference);
+    if (reference) return withReference(output, attachment, reference);
   }
-  if (size <= room) return withInline(output, field, await parts.base64(content));
+  if (size <= room) return withInline(output, attachment, await parts.base64(content));
   const smaller = mime_type.startsWith('image/')
     ? await parts.shrink(asBlob(content, mime_type), room - FACTS_ROOM)
     : null;
   if (!smaller) throw new AgentError('blob_upload_failed');
-  return withInline(withTrueFacts(output, smaller), field, await parts.base64(smaller.blob));
+  return withInline(withTrueFacts(output, attachment, smaller), attachment, await parts.base64(smaller.blob));
 }
 
 /** The facts of a smaller picture may be longer texts than those of the original. */
 const FACTS_ROOM = 1_024;
 
 /** What the output says about the picture, corrected for the one that is sent. */
-function withTrueFacts(output: JsonObject, { blob, width, height }: ShrunkPicture): JsonObject {
+function withTrueFacts(output: JsonObject, place: Place, { blob, width, height }: ShrunkPicture): JsonObject {
   const facts: JsonObject = { width, height, mime_type: blob.type };
-  const said = Object.entries(facts).filter(([fact]) => Object.hasOwn(output, fact));
-  return { ...output, ...Object.fromEntries(said) };
+  return withFields(output, place, (around) =>
+    Object.fromEntries(Object.entries(facts).filter(([fact]) => Object.hasOwn(around, fact))),
+  );
 }

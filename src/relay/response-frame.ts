@@ -49,18 +49,36 @@ function frameText(id: string, outcome: Outcome, duration_ms: number): string {
  * How many raw bytes can still be placed inline as `{field}_base64` in this output. Negative when the
  * frame is too large without them.
  */
-export function inlineRoom(id: string, output: JsonObject, field: string, duration_ms: number): number {
-  const outcome: Outcome = { status: 'ok', output: withInline(output, field, ''), error: null };
+export function inlineRoom(id: string, output: JsonObject, place: Place, duration_ms: number): number {
+  const outcome: Outcome = { status: 'ok', output: withInline(output, place, ''), error: null };
   const free = MAX_FRAME_BYTES - utf8Length(frameText(id, outcome, duration_ms));
   return Math.floor(free / 4) * 3;
 }
 
-export function withInline(output: JsonObject, field: string, base64: string): JsonObject {
-  return { ...output, [`${field}_base64`]: base64 };
+/** Where binary stands in an output: as `field`, in the output itself or in the object that is its field `inside`. */
+export interface Place {
+  field: string;
+  inside?: string;
 }
 
-export function withReference(output: JsonObject, field: string, reference: BlobReference): JsonObject {
-  return { ...output, [`${field}_blob`]: { ...reference } };
+export function withInline(output: JsonObject, place: Place, base64: string): JsonObject {
+  return withFields(output, place, () => ({ [`${place.field}_base64`]: base64 }));
+}
+
+export function withReference(output: JsonObject, place: Place, reference: BlobReference): JsonObject {
+  return withFields(output, place, () => ({ [`${place.field}_blob`]: { ...reference } }));
+}
+
+/** The output with more fields around the place. */
+export function withFields(
+  output: JsonObject,
+  { inside }: Place,
+  fields: (around: JsonObject) => JsonObject,
+): JsonObject {
+  if (inside === undefined) return { ...output, ...fields(output) };
+  const around = output[inside];
+  const object = isJsonObject(around) ? around : {};
+  return { ...output, [inside]: { ...object, ...fields(object) } };
 }
 
 /** True for an id whose every frame fits: no answer could leave for a larger one. */

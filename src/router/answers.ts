@@ -69,8 +69,9 @@ export function okAnswer(
   };
 }
 
-function factsOf({ field, mime_type, content }: Attachment): AttachmentFacts {
-  return { field, mime_type, size: contentSize(content) };
+function factsOf({ field, mime_type, content, inside }: Attachment): AttachmentFacts {
+  const facts = { field, mime_type, size: contentSize(content) };
+  return inside === undefined ? facts : { ...facts, inside };
 }
 
 /** What an answer takes in the stores, in bytes. */

@@ -8,7 +8,7 @@ import type { AnswerMessage, RequestText, RunReply } from '../platform/messages'
 import type { AnswerBody } from '../protocol/content';
 import { AgentError, type ErrorCode, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
-import type { JsonObject } from '../protocol/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json';
 import type { ActivityEntry } from '../settings/activity';
 import { longTimer, type SetTimer } from '../tools/timing';
 import type { Tool, ToolContext, ToolPolicy } from '../tools/tool';
@@ -212,7 +212,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
     const tool = request.command ?? '';
-    const isResumable = options.findTool(tool)?.resumable === true;
+    const isResumable = toolBehind(options.findTool(tool), request.input)?.resumable === true;
     const [key, input_hash, host] = await Promise.all([
       idKey(request.platform, request.id),
       inputHash(canonical),
@@ -417,6 +417,15 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 /** An answer of the person counts for exactly this command and input under this id. */
 function questionKey({ key, input_hash }: LedgerRequest): string {
   return `${key}.${input_hash}`;
+}
+
+/** The tool that will run; what the gate refuses anyway may be taken for another. */
+function toolBehind(tool: Tool | undefined, input: JsonValue): Tool | undefined {
+  try {
+    return isJsonObject(input) ? (tool?.standsFor?.(input).tool ?? tool) : tool;
+  } catch {
+    return tool;
+  }
 }
 
 /** The answer a step of the ledger leads to, when it leads to one. */

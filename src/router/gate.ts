@@ -3,10 +3,10 @@
  * tool, allowed now, an input that fits the schema. Pure.
  */
 import type { RequestText } from '../platform/messages';
-import { AgentError } from '../protocol/errors';
+import { AgentError, toAgentError } from '../protocol/errors';
 import { isJsonObject, type JsonObject } from '../protocol/json';
 import { complaint, type Validate } from '../protocol/validation';
-import type { Tool, ToolPolicy } from '../tools/tool';
+import type { StoodFor, Tool, ToolPolicy } from '../tools/tool';
 
 export interface GateRules {
   findTool(name: string): Tool | undefined;
@@ -28,11 +28,41 @@ export function gate(request: RequestText, rules: GateRules): Passed {
   }
   const tool = rules.findTool(command);
   if (!tool) return refuse(new AgentError('unknown_tool'));
-  if (rules.policy.blocked_tools.has(tool.name)) return refuse(new AgentError('capability_denied'));
-  const validate = rules.validators[tool.name];
+  const passed = judge({ tool, input, input_name: 'input' }, rules);
+  return passed.pass && tool.standsFor ? judgeBehind(tool, input, rules) : passed;
+}
+
+function judge(
+  { tool, input, input_name }: Pick<StoodFor, 'tool' | 'input' | 'input_name'>,
+  { policy, validators }: GateRules,
+): Passed {
+  if (policy.blocked_tools.has(tool.name)) return refuse(new AgentError('capability_denied'));
+  const validate = validators[tool.name];
   if (!validate?.(input))
-    return refuse(new AgentError('invalid_input', complaint(validate?.errors, 'input')));
-  return { pass: true, tool, input, policy: rules.policy, ask: rules.policy.asked_tools.has(tool.name) };
+    return refuse(new AgentError('invalid_input', complaint(validate?.errors, input_name)));
+  return { pass: true, tool, input, policy, ask: policy.asked_tools.has(tool.name) };
+}
+
+/** The tool behind a type (os-interface.md) passes as itself; only its answer is put into other words. */
+function judgeBehind(front: Tool, given: JsonObject, rules: GateRules): Passed {
+  let behind: StoodFor | undefined;
+  try {
+    behind = front.standsFor?.(given);
+  } catch (thrown) {
+    return refuse(toAgentError(thrown));
+  }
+  if (!behind) return refuse(new AgentError('internal_error'));
+  const { tool, wrap } = behind;
+  const passed = judge(behind, rules);
+  if (!passed.pass) return passed;
+  return {
+    ...passed,
+    ask: passed.ask || rules.policy.asked_tools.has(front.name),
+    tool: {
+      ...tool,
+      run: async (input, context, looked) => wrap(await tool.run(input, context, looked)),
+    },
+  };
 }
 
 function refuse(refusal: AgentError): Passed {

@@ -1,7 +1,11 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
+import { consoleRead, consoleWatch } from './console';
 import { describeTools } from './describe-tools';
+import { downloadList, downloadStart } from './downloads';
 import { fileList, fileMove, fileReadImage, fileReadText, fileRemove, fileStat, fileWrite } from './files';
+import { osCapabilities, osExecute } from './os-interface';
 import { screenshot } from './screenshot';
+import { clipboardWrite, notify } from './small-things';
 import { workspaceStoragePath } from './storage-path';
 import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
 import type { Tool } from './tool';
@@ -24,6 +28,14 @@ export const TOOLS: readonly Tool[] = [
   fileMove,
   fileRemove,
   workspaceStoragePath,
+  consoleRead,
+  consoleWatch,
+  downloadStart,
+  downloadList,
+  clipboardWrite,
+  notify,
+  osCapabilities(() => TOOLS),
+  osExecute(() => TOOLS),
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));

@@ -10,6 +10,7 @@ import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
 import type { UrlRules } from '../settings/url-rules';
 import type { CaptureQueue } from './capture-queue';
+import type { ConsoleCapture } from './console-capture';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
 import type { Reencode } from './re-encode';
@@ -22,6 +23,8 @@ export interface Attachment {
   field: string;
   mime_type: string;
   content: Content;
+  /** The field of the output that holds it, when it is not the output itself. */
+  inside?: string;
 }
 
 export interface ToolResult {
@@ -75,6 +78,23 @@ export interface ToolContext {
   storage: StorageService;
   /** The offscreen document that a resumable tool's work is handed to; null for the other tools. */
   host: string | null;
+  console: ConsoleCapture;
+  /** False when the browser did not take it. */
+  writeClipboard(text: string): Promise<boolean>;
+  /** What `os-interface.json` says; read only when it is asked for. */
+  osInterface(): Promise<JsonObject>;
+  /** Resolves after so many milliseconds. */
+  wait(ms: number): Promise<void>;
+}
+
+/** The call that another one stands for (os-interface.md): the gate judges it as if it had come itself. */
+export interface StoodFor {
+  tool: Tool;
+  input: JsonObject;
+  /** What a complaint about the input calls it. */
+  input_name: string;
+  /** The answer of the one that stands for it. */
+  wrap(result: ToolResult): ToolResult;
 }
 
 /** The storage worker, as tools see it. */
@@ -106,6 +126,8 @@ export interface Tool<Input extends JsonObject = JsonObject, Look = unknown> {
   os_action: string | null;
   /** True: the person is asked first, unless policy or settings say otherwise. True for `powerful` tools. */
   requires_confirmation: boolean;
+  /** Only of a tool that runs another one; its own `run` is never called. Throws `AgentError`. */
+  standsFor?(input: JsonObject): StoodFor;
   /**
    * Looks up what `run` will need, while the id is still being written down; its failure is `run`'s to meet.
    * It must change nothing, and only a `read_only` tool has it.

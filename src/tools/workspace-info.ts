@@ -20,7 +20,7 @@ const STORAGES_BYTES = (WORKSPACE_INFO_BYTES * 3) / 4;
 
 const AGENT_NAME = 'endue-chrome-agent';
 
-const LIMITS: JsonObject = {
+export const LIMITS: JsonObject = {
   max_frame_bytes: MAX_FRAME_BYTES,
   concurrency: ANNOUNCED_CONCURRENCY,
   default_timeout_ms: DEFAULT_TIMEOUT_MS,

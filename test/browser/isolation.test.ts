@@ -94,6 +94,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'storages.cancel': { request_id: '"stolen"', code: 'cancelled' },
     'grants.leave': { tab: 1, url: 'about:blank' },
     'grants.look': {},
+    'clipboard.write': { text: '"stolen"' },
   };
 }
 

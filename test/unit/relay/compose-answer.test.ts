@@ -158,6 +158,22 @@ describe('wire.md §6: sizes and blobs', () => {
     expect(text).not.toContain('abc123');
   });
 
+  it('os-interface.md: what belongs to the result of a type stands inside of it, inline, uploaded or scaled', async () => {
+    const inside = { ...image(INLINE), inside: 'result' };
+    const around = { type: 'screen.capture', result: FACTS };
+    const inline = await composed(answer([inside], around), parts(bytes(INLINE)));
+    expect(Object.keys(inline.output ?? {})).toEqual(['type', 'result']);
+    expect(inline.output?.result).toMatchObject({ ...FACTS, image_base64: expect.any(String) });
+    const large = { ...inside, size: 7 * MIB };
+    const uploaded = await composed(answer([large], around), parts(bytes(7 * MIB)));
+    expect(uploaded.output).toEqual({
+      type: 'screen.capture',
+      result: { ...FACTS, image_blob: expect.objectContaining({ size: 7 * MIB }) },
+    });
+    const scaled = await composed(answer([large], around), parts(bytes(7 * MIB), noUpload));
+    expect(scaled.output?.result).toMatchObject({ mime_type: 'image/jpeg', width: 400, height: 200 });
+  });
+
   it('an error passes as it is', async () => {
     const outcome = {
       status: 'error',

@@ -80,9 +80,13 @@ describe('wire.md §6: no outgoing frame exceeds 8 MiB, in UTF-8 bytes', () => {
 
   it('says how much binary has room inline, up to the last byte', () => {
     const output = { note: 'ü' };
-    const room = inlineRoom('r1', output, 'image', 5);
+    const room = inlineRoom('r1', output, { field: 'image' }, 5);
     const frame = (size: number) =>
-      responseFrame('r1', ok(withInline(output, 'image', Buffer.alloc(size).toString('base64'))), 5);
+      responseFrame(
+        'r1',
+        ok(withInline(output, { field: 'image' }, Buffer.alloc(size).toString('base64'))),
+        5,
+      );
     expect(frame(room).status).toBe('ok');
     expect(frame(room + 1).status).toBe('error');
   });

@@ -1,16 +1,19 @@
 /** A tool's surroundings over the false browser, with the real queue, store and load watch. */
 
+import { osInterface } from '../../../scripts/os-interface';
 import type { StorageOverview } from '../../../src/platform/messages';
 import { createCaptureQueue } from '../../../src/tools/capture-queue';
+import { createConsoleCapture } from '../../../src/tools/console-capture';
+import { createConsoleStore } from '../../../src/tools/console-store';
 import { createLoadWatch } from '../../../src/tools/load-watch';
 import { createPictureStore } from '../../../src/tools/picture-store';
 import type { Reencode } from '../../../src/tools/re-encode';
-import { findTool } from '../../../src/tools/registry';
+import { findTool, TOOLS } from '../../../src/tools/registry';
 import type { ToolContext, ToolResult } from '../../../src/tools/tool';
 import { createVisibleCapture } from '../../../src/tools/visible-capture';
 import { FakeClock } from '../router/fake-clock';
 import { pass } from './async-clock';
-import { FakeChrome } from './fake-chrome';
+import { FakeChrome, FakeEvent } from './fake-chrome';
 import { bytesOf, JPEG, PNG, WEBP } from './pictures';
 
 const PICTURES: Record<string, string> = { 'image/jpeg': JPEG, 'image/png': PNG, 'image/webp': WEBP };
@@ -19,6 +22,9 @@ export class Rig {
   readonly clock = new FakeClock();
   readonly chrome = new FakeChrome();
   readonly reencoded: Parameters<Reencode>[1][] = [];
+  /** Of the tabs whose consoles said something. */
+  readonly news = new FakeEvent<[number]>();
+  clipboard: string | null = null;
   abort = new AbortController();
   /** What was handed to the storage worker. */
   readonly jobs: { tool: string; input: object }[] = [];
@@ -63,6 +69,22 @@ export class Rig {
         list: async () => this.storages,
       },
       host: null,
+      console: createConsoleCapture({
+        browser,
+        store: createConsoleStore({ sessionEpoch: async () => 'epoch', now }),
+        now,
+        setTimer,
+        onNews: (hear) => {
+          this.news.addListener(hear);
+          return () => this.news.removeListener(hear);
+        },
+      }),
+      writeClipboard: async (text) => {
+        this.clipboard = text;
+        return true;
+      },
+      osInterface: async () => osInterface(TOOLS),
+      wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
       screen: { width: 1920, height: 1080, scale: 2 },
     };
   }

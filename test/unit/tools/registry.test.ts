@@ -24,6 +24,14 @@ const NAMES = [
   'file_move',
   'file_remove',
   'workspace_storage_path',
+  'console_read',
+  'console_watch',
+  'download_start',
+  'download_list',
+  'clipboard_write',
+  'notify',
+  'os_capabilities',
+  'os_execute',
 ];
 
 function sentence(name: string, input: unknown): string {
@@ -57,6 +65,14 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
       ['file_move', 'files', false, 'file.move'],
       ['file_remove', 'files', false, 'file.remove'],
       ['workspace_storage_path', 'files', false, 'storage.path'],
+      ['console_read', 'observe', true, 'console.read'],
+      ['console_watch', 'observe', true, 'console.watch'],
+      ['download_start', 'powerful', false, 'download.start'],
+      ['download_list', 'powerful', true, 'download.list'],
+      ['clipboard_write', 'interact', false, 'clipboard.write'],
+      ['notify', 'interact', false, 'notification.show'],
+      ['os_capabilities', 'observe', true, null],
+      ['os_execute', 'observe', false, null],
     ]);
   });
 
@@ -103,6 +119,25 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
     ],
     ['tab_navigate', { action: 'up' }, 'input.action must be one of ["back","forward","reload"].'],
     ['tab_navigate', { url: 'https://a.test/', x: 1 }, 'input has an unknown field "x".'],
+    ['console_read', { after: -1 }, 'input.after must be >= 0.'],
+    [
+      'console_read',
+      { levels: ['loud'] },
+      'input.levels.0 must be one of ["debug","log","info","warn","error"].',
+    ],
+    ['console_read', { wait_ms: 1 }, 'input has an unknown field "wait_ms".'],
+    ['console_watch', { wait_ms: 0.5 }, 'input.wait_ms must be integer.'],
+    ['download_start', { url: '' }, 'input.url must NOT have fewer than 1 characters.'],
+    [
+      'download_start',
+      { url: 'data:,', conflict: 'prompt' },
+      'input.conflict must be one of ["uniquify","overwrite"].',
+    ],
+    ['download_list', { limit: 201 }, 'input.limit must be <= 200.'],
+    ['clipboard_write', {}, 'input lacks the field "text".'],
+    ['notify', { title: 'x', message: 'y', iconUrl: 'z' }, 'input has an unknown field "iconUrl".'],
+    ['os_execute', {}, 'input lacks the field "type".'],
+    ['os_execute', { type: 'tab.list', input: [] }, 'input.input must be object.'],
   ])('%s %j: %s', (name, input, complaintText) => {
     expect(sentence(name, input)).toBe(complaintText);
   });

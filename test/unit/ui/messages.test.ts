@@ -18,7 +18,7 @@ const placeholdersIn = ({ message }: Message): string[] =>
 
 /** The names in tools.md, Catalogue. */
 const TOOLS =
-  'describe_tools workspace_info screenshot os_capabilities os_execute workspace_storage_path tab_list tab_open tab_close tab_activate tab_navigate page_snapshot page_text page_click page_fill page_select page_press page_hover page_scroll page_wait page_evaluate console_read file_list file_stat file_read_text file_read_image file_write file_move file_remove download_start download_list clipboard_write notify'.split(
+  'describe_tools workspace_info screenshot os_capabilities os_execute workspace_storage_path tab_list tab_open tab_close tab_activate tab_navigate page_snapshot page_text page_click page_fill page_select page_press page_hover page_scroll page_wait page_evaluate console_read console_watch file_list file_stat file_read_text file_read_image file_write file_move file_remove download_start download_list clipboard_write notify'.split(
     ' ',
   );
 
