@@ -75,6 +75,8 @@ const dispatch = createDispatch({
     pictures,
     loads,
     reencode,
+    setTimer,
+    urls: { mayEnter: () => true },
     screen,
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },

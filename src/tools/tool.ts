@@ -11,6 +11,7 @@ import type { CaptureQueue } from './capture-queue';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
 import type { Reencode } from './re-encode';
+import type { SetTimer } from './timing';
 
 /** tools.md, Permission classes. */
 export type ToolClass = 'observe' | 'interact' | 'files' | 'powerful';
@@ -46,6 +47,12 @@ export interface ToolPolicy {
   blocked_tools: ReadonlySet<string>;
 }
 
+/** The URL rules of policy and settings (tools.md, Permission classes). */
+export interface UrlRules {
+  /** Whether tools may touch a page of this address now. */
+  mayEnter(url: string): boolean;
+}
+
 export interface ToolContext {
   request_id: string;
   /** Aborted by a cancel or at the deadline; a tool stops at its next safe point. */
@@ -62,6 +69,9 @@ export interface ToolContext {
   pictures: PictureStore;
   loads: LoadWatch;
   reencode: Reencode;
+  /** For the deadlines of single steps; the request's own is the signal's. */
+  setTimer: SetTimer;
+  urls: UrlRules;
   /** As a page of the extension sees it; null while none has told. */
   screen: ScreenFacts | null;
 }

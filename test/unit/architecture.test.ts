@@ -11,6 +11,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   settings: ['protocol'],
   storage: ['protocol'],
+  page: ['protocol'],
   tools: ['settings', 'storage', 'protocol'],
   router: ['tools', 'settings', 'storage', 'protocol'],
   relay: ['protocol'],

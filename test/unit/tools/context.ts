@@ -48,6 +48,8 @@ export class Rig {
         this.reencoded.push(encoding);
         return new Blob([bytesOf(PICTURES[encoding.mime_type] ?? '')], { type: encoding.mime_type });
       },
+      setTimer,
+      urls: { mayEnter: () => true },
       screen: { width: 1920, height: 1080, scale: 2 },
     };
   }
