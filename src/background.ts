@@ -29,6 +29,7 @@ import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
 import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
+import { createTextShelf } from './tools/text-shelf';
 import type { SetTimer } from './tools/timing';
 import { createVisibleCapture } from './tools/visible-capture';
 import { badgeFor, connectionAnnouncement } from './ui/connection-sentence';
@@ -60,6 +61,7 @@ const captures = createCaptureQueue({
   setTimer,
   captureVisible: createVisibleCapture(browser, now),
 });
+const texts = createTextShelf({ storage: browser.storage.session, now, newId });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 let screen: ScreenFacts | null = null;
 
@@ -77,6 +79,7 @@ const dispatch = createDispatch({
     reencode,
     setTimer,
     urls: { mayEnter: () => true },
+    texts,
     screen,
   }),
   bodies: { newKey: () => bodyKey(now(), newId()), putBody, removeBodies },

@@ -76,6 +76,7 @@ export class Names {
       isContentEditable(element)
     )
       return '';
+    if (tag === 'img' && !byAria && attribute(element, 'alt') === '') return '';
     // Naming is the same for what the library refuses to name: Chrome tells the name a page gave.
     const name = fold(computeAccessibleName(this.node(element) as unknown as Element, this.options));
     return name === '' && PLACEHOLDERS.has(role) ? placeholder(element) : name;
@@ -262,7 +263,7 @@ class NameNode {
       addText(view.styles.generated(of, '::before'));
       for (const node of view.children(of)) {
         if (isText(node)) addText(characters(node).replace(/\s+/g, ' '));
-        else if (isElement(node)) addElement(node);
+        else if (isElement(node) && !this.isBranch(node)) addElement(node);
       }
       addText(view.styles.generated(of, '::after'));
     };
@@ -281,6 +282,12 @@ class NameNode {
     };
     add(this.element);
     return parts;
+  }
+
+  /** What hangs below an item of a tree is no part of its name. */
+  private isBranch(child: Element): boolean {
+    const { roles } = this.names.view;
+    return isElement(this.node) && roles.of(this.node) === 'treeitem' && roles.of(child) === 'group';
   }
 
   assignedNodes(): NamePart[] {

@@ -90,8 +90,10 @@ class Walker {
     this.children = [];
     if (!PICTURES.has(role)) this.inside(element, true);
     this.flush();
-    outer.push({ element, role, name, children: this.children });
+    const { children } = this;
     this.children = outer;
+    const isEmpty = role === 'paragraph' && name === '' && children.length === 0;
+    if (!isEmpty) outer.push({ element, role, name, children });
   }
 
   private inside(element: Element, visible: boolean): void {

@@ -190,7 +190,7 @@ export class Roles {
       case 'svg:svg':
         return svgRole(element);
       default:
-        return GENERIC;
+        return isGroup(element) ? 'group' : GENERIC;
     }
   }
 
@@ -216,6 +216,11 @@ export class Roles {
     }
     return null;
   }
+}
+
+/** What opens over the page, and what can be dragged: things of their own. */
+function isGroup(element: Element): boolean {
+  return hasAttribute(element, 'popover') || attribute(element, 'draggable') === 'true';
 }
 
 function parentElement(element: Element): Element | null {

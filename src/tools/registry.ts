@@ -1,5 +1,10 @@
 /** Every tool of this kind of device, each declared once, in the order the catalogue shows them. */
 import { describeTools } from './describe-tools';
+import { pageClick, pageFill, pageHover, pagePress, pageScroll, pageSelect } from './page-actions';
+import { pageEvaluate } from './page-evaluate';
+import { pageSnapshot } from './page-snapshot';
+import { pageText } from './page-text';
+import { pageWait } from './page-wait';
 import { screenshot } from './screenshot';
 import { tabActivate, tabClose, tabList, tabNavigate, tabOpen } from './tabs';
 import type { Tool } from './tool';
@@ -14,6 +19,16 @@ export const TOOLS: readonly Tool[] = [
   tabClose,
   tabActivate,
   tabNavigate,
+  pageSnapshot,
+  pageText,
+  pageClick,
+  pageFill,
+  pageSelect,
+  pagePress,
+  pageHover,
+  pageScroll,
+  pageWait,
+  pageEvaluate,
 ];
 
 const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));

@@ -11,6 +11,7 @@ import type { CaptureQueue } from './capture-queue';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
 import type { Reencode } from './re-encode';
+import type { TextShelf } from './text-shelf';
 import type { SetTimer } from './timing';
 
 /** tools.md, Permission classes. */
@@ -72,6 +73,8 @@ export interface ToolContext {
   /** For the deadlines of single steps; the request's own is the signal's. */
   setTimer: SetTimer;
   urls: UrlRules;
+  /** Long texts of pages, until they are read to the end. */
+  texts: TextShelf;
   /** As a page of the extension sees it; null while none has told. */
   screen: ScreenFacts | null;
 }
