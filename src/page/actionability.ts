@@ -90,12 +90,9 @@ function freePoint(element: Element): Readiness {
     for (const point of pointsOf(element)) {
       const hit = elementAt(point.x, point.y);
       if (hit && wouldReach(hit, element)) {
-        const frame = coveringFrame(point);
-        if (!frame) return { ready: true, point, hit: isWithin(hit, element) ? hit : element };
-        covering ??= frame;
-      } else {
-        covering ??= hit;
+        return { ready: true, point, hit: isWithin(hit, element) ? hit : element };
       }
+      covering ??= hit;
     }
   }
   const what = describeElement(element);
@@ -151,31 +148,6 @@ function wouldReach(hit: Element, element: Element): boolean {
   return (
     owner !== null && owner !== element && isWithin(hit, owner) && isWithin(element, owner) && hit === owner
   );
-}
-
-/** What lies over this frame in the pages around it, as far as they may be looked into. */
-function coveringFrame({ x, y }: Point): Element | null {
-  let view: Window = window;
-  let point = { x, y };
-  for (let frame = frameElementOf(view); frame; frame = frameElementOf(view)) {
-    const outer: Document = frame.ownerDocument;
-    const box = boxOf(frame);
-    point = { x: box.x + frame.clientLeft + point.x, y: box.y + frame.clientTop + point.y };
-    const root = frame.getRootNode() as Document | ShadowRoot;
-    const hit = root.elementFromPoint(point.x, point.y);
-    if (hit && hit !== frame) return hit;
-    if (!outer.defaultView) return null;
-    view = outer.defaultView;
-  }
-  return null;
-}
-
-function frameElementOf(view: Window): Element | null {
-  try {
-    return view.frameElement;
-  } catch {
-    return null;
-  }
 }
 
 /** The element that stands for a hidden checkbox or radio button: its visible label. */

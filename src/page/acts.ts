@@ -37,7 +37,8 @@ const NEEDS: Record<Act['kind'], Needs | null> = {
 };
 
 export type Prepared =
-  | { state: 'ready'; ref: string; element: string }
+  /** `point`: where in this document it would be clicked; null for acts without a pointer. */
+  | { state: 'ready'; ref: string; element: string; point: Point | null }
   /** `why` is a sentence for the caller. */
   | { state: 'not_yet'; why: string }
   /** The selector fits nothing so far. */
@@ -53,7 +54,8 @@ export function actPrepare({ kind, ...target }: PrepareArgs, { refs }: PageConte
   if (!element) return { state: 'absent' };
   const able = check(element, kind);
   if (!able.ready) return { state: 'not_yet', why: able.why };
-  return { state: 'ready', ref: refs.of(element), element: describeElement(element) };
+  const point = NEEDS[kind]?.pointer ? able.point : null;
+  return { state: 'ready', ref: refs.of(element), element: describeElement(element), point };
 }
 
 export interface BeginArgs {

@@ -38,12 +38,10 @@ export function click(element: Element, point: Point, { button, count, modifiers
     if (button === 'right' && times === 1) sendMouse(element, 'contextmenu', mouse);
     sendMouse(element, 'pointerup', mouse);
     if (goesOn) sendMouse(element, 'mouseup', mouse, times);
-    if (button === 'left') {
-      clickOnce(element, mouse, times);
+    if (button !== 'left') sendClick(element, 'auxclick', mouse, times);
+    else {
+      sendClick(element, 'click', mouse, times);
       if (times === 2) sendMouse(element, 'dblclick', mouse, times);
-    } else if (sendMouse(element, 'auxclick', mouse, times) && button === 'middle') {
-      const link = linkOf(element);
-      if (link) asked.push(link.href);
     }
   }
 }
@@ -67,10 +65,10 @@ function focusAt(element: Element): void {
 }
 
 /** The click itself, unless Chrome would open a new tab for it: that is noted when the page lets it be. */
-function clickOnce(element: Element, mouse: Mouse, times: number): void {
-  const link = linkOf(element);
-  if (!link || !opensTab(link, mouse.modifiers)) {
-    sendMouse(element, 'click', mouse, times);
+function sendClick(element: Element, type: 'click' | 'auxclick', mouse: Mouse, times: number): void {
+  const link = mouse.button === 'right' ? null : linkOf(element);
+  if (!link || !(mouse.button === 'middle' || opensTab(link, mouse.modifiers))) {
+    sendMouse(element, type, mouse, times);
     return;
   }
   let wanted = false;
@@ -84,11 +82,11 @@ function clickOnce(element: Element, mouse: Mouse, times: number): void {
     stops.push(one);
   }
   // Whoever stops the event on its way is the last to have prevented it.
-  for (const stop of stops) stop.addEventListener('click', atEnd);
+  for (const stop of stops) stop.addEventListener(type, atEnd);
   try {
-    sendMouse(element, 'click', mouse, times);
+    sendMouse(element, type, mouse, times);
   } finally {
-    for (const stop of stops) stop.removeEventListener('click', atEnd);
+    for (const stop of stops) stop.removeEventListener(type, atEnd);
   }
   if (wanted) asked.push(link.href);
 }

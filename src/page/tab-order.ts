@@ -35,7 +35,7 @@ function collect(node: Node, found: { order: number; elements: Element[] }[]): v
   for (const child of renderedChildren(node)) {
     if (!isElement(child)) continue;
     const inner = shadowRoot(child);
-    const order = child instanceof HTMLElement ? tabIndex(child) : -1;
+    const order = orderOf(child);
     const own = order >= 0 && isStop(child) ? [child] : [];
     if (inner) {
       if (own.length > 0 && !inner.delegatesFocus) found.push({ order: Math.max(0, order), elements: own });
@@ -45,6 +45,14 @@ function collect(node: Node, found: { order: number; elements: Element[] }[]): v
       collect(child, found);
     }
   }
+}
+
+/** What is edited can be reached by Tab, whatever its number says. */
+function orderOf(element: Element): number {
+  if (!(element instanceof HTMLElement)) return -1;
+  const order = tabIndex(element);
+  const isEditor = fits(element, '[contenteditable]:not([contenteditable="false" i], [tabindex])');
+  return isEditor ? 0 : order;
 }
 
 function renderedChildren(node: Node): Node[] {

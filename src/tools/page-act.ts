@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from '../protocol/json';
 import { type EffectWatch, watchEffects } from './effect-watch';
 import { addressOf, findTab } from './find-tabs';
 import { callFrame, DocumentGone } from './page-call';
-import { type ElementInput, frameOfElement } from './page-element';
+import { type ElementInput, frameOfElement, whyFrameBlocked } from './page-element';
 import { collectHooks, type DialogRule, type Heard, installHooks } from './page-hooks';
 import { findPage, type PageFrame, type PageTarget } from './page-target';
 import { pause } from './pause';
@@ -109,11 +109,16 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
         const args = { ...target, kind: act.kind };
         const { result } = await callFrame(context, page, frame, 'act_prepare', args);
         const prepared = readPrepared(result);
-        if (prepared.state === 'ready') return { page, frame, ref: prepared.ref, element: prepared.element };
-        why =
-          prepared.state === 'not_yet'
-            ? new AgentError('element_not_actionable', prepared.why)
-            : new AgentError('element_not_found');
+        if (prepared.state === 'ready') {
+          const { ref: found, element, point } = prepared;
+          const blocked = point && (await whyFrameBlocked(context, page, frame, point));
+          if (!blocked) return { page, frame, ref: found, element };
+          why = new AgentError('element_not_actionable', blocked);
+        } else if (prepared.state === 'not_yet') {
+          why = new AgentError('element_not_actionable', prepared.why);
+        } else {
+          why = new AgentError('element_not_found');
+        }
       } else {
         why = new AgentError('element_not_found', 'input.selector fits no element of the page.');
       }
@@ -129,19 +134,26 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
 }
 
 type Prepared =
-  | { state: 'ready'; ref: string; element: string }
+  | { state: 'ready'; ref: string; element: string; point: { x: number; y: number } | null }
   | { state: 'not_yet'; why: string }
   | { state: 'absent' };
 
 function readPrepared(value: unknown): Prepared {
   if (isJsonObject(value)) {
-    const { state, ref, element, why } = value;
-    if (state === 'ready' && typeof ref === 'string' && typeof element === 'string')
-      return { state, ref, element };
+    const { state, ref, element, why, point } = value;
+    if (state === 'ready' && typeof ref === 'string' && typeof element === 'string') {
+      return { state, ref, element, point: readPoint(point) };
+    }
     if (state === 'not_yet' && typeof why === 'string') return { state, why };
     if (state === 'absent') return { state };
   }
   throw new AgentError('page_script_failed');
+}
+
+function readPoint(value: unknown): { x: number; y: number } | null {
+  if (!isJsonObject(value)) return null;
+  const { x, y } = value;
+  return typeof x === 'number' && typeof y === 'number' ? { x, y } : null;
 }
 
 /** Starts the act. Null when the element could not be acted on any more: then nothing was done. */

@@ -62,37 +62,68 @@ function passOver(thrown: unknown): number {
 async function focusedFrame(context: ToolContext, page: PageTarget): Promise<PageFrame> {
   let frame = page.main;
   for (;;) {
-    const facts = await focusIn(context, page, frame);
-    if (!facts.in_frame) return frame;
+    const { frame: wanted } = await focusIn(context, page, frame);
+    if (wanted === null) return frame;
     const inner = page.frames.filter(({ parent_frame_id }) => parent_frame_id === frame.frame_id);
-    const all = await Promise.all(
+    const facts = await Promise.all(
       inner.map((one) => focusIn(context, page, one, FRAME_PATIENCE_MS).catch(() => NO_FOCUS)),
     );
-    const withKeyboard = inner.filter((_one, index) => all[index]?.keyboard);
-    const withFocus = inner.filter((_one, index) => all[index]?.some);
-    const chosen = withKeyboard.length === 1 ? withKeyboard : withFocus.length === 1 ? withFocus : inner;
-    const [next] = chosen;
-    if (chosen.length !== 1 || !next) {
+    const next = inner.find((_one, index) => wanted >= 0 && facts[index]?.place === wanted);
+    if (!next) {
       throw new AgentError(
-        'invalid_input',
-        'input: it is not clear which frame of the page has the focus. Name the element by ref or selector.',
+        'page_restricted',
+        'A frame of the page has the focus that the agent may not enter or cannot tell from others. Name the element by ref or selector.',
       );
     }
     frame = next;
   }
 }
 
-const NO_FOCUS = { some: false, in_frame: false, keyboard: false };
+interface FrameFocus {
+  place: number;
+  frame: number | null;
+}
+
+const NO_FOCUS: FrameFocus = { place: -1, frame: null };
 
 async function focusIn(
   context: ToolContext,
   page: PageTarget,
   frame: PageFrame,
   timeout_ms?: number,
-): Promise<typeof NO_FOCUS> {
+): Promise<FrameFocus> {
   const options = timeout_ms === undefined ? {} : { timeout_ms };
   const { result } = await callFrame(context, page, frame, 'focus_facts', {}, options);
   if (!isJsonObject(result)) return NO_FOCUS;
-  const { some, in_frame, keyboard } = result;
-  return { some: some === true, in_frame: in_frame === true, keyboard: keyboard === true };
+  const { place, frame: inner } = result;
+  return {
+    place: typeof place === 'number' ? place : -1,
+    frame: typeof inner === 'number' ? inner : null,
+  };
+}
+
+/**
+ * What the documents around a frame have against a click at a point of it, as a sentence, or null. They scroll the
+ * frame into view. A document that may not be entered is not asked.
+ */
+export async function whyFrameBlocked(
+  context: ToolContext,
+  page: PageTarget,
+  frame: PageFrame,
+  point: { x: number; y: number },
+): Promise<string | null> {
+  let inner = frame;
+  let { x, y } = point;
+  while (inner.parent_frame_id >= 0) {
+    const outer = page.frames.find(({ frame_id }) => frame_id === inner.parent_frame_id);
+    if (!outer) return null;
+    const { place } = await focusIn(context, page, inner);
+    const { result } = await callFrame(context, page, outer, 'frame_point', { place, x, y });
+    if (!isJsonObject(result)) return null;
+    if (result.free === false) return typeof result.why === 'string' ? result.why : null;
+    if (typeof result.x !== 'number' || typeof result.y !== 'number') return null;
+    ({ x, y } = { x: result.x, y: result.y });
+    inner = outer;
+  }
+  return null;
 }

@@ -135,9 +135,7 @@ it('forty and more steps from the login to the paid order', async () => {
   steps += 1;
   expect(summary.result).toEqual({
     facts: {
-      ...Object.fromEntries(
-        PROFILE.map(([name, value, held]) => [name, held ?? String(value).replaceAll('\n', '\r\n')]),
-      ),
+      ...Object.fromEntries(PROFILE.map(([name, value, held]) => [name, held ?? value])),
       size: 'l',
       country: 'kr',
       topics: 'News+Music',
