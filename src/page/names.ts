@@ -53,6 +53,12 @@ const LIBRARY_ROLES: Readonly<Record<string, string>> = {
   row: 'rowgroup',
 };
 
+/** A node of the view is its own computed style. */
+const LIBRARY_OPTIONS = {
+  getComputedStyle: ((node: unknown) => node) as typeof getComputedStyle,
+  computedStyleSupportsPseudoElements: false,
+};
+
 export class Names {
   private readonly nodes = new Map<Node, NameNode>();
 
@@ -78,7 +84,7 @@ export class Names {
       return '';
     if (tag === 'img' && !byAria && attribute(element, 'alt') === '') return '';
     // Naming is the same for what the library refuses to name: Chrome tells the name a page gave.
-    const name = fold(computeAccessibleName(this.node(element) as unknown as Element, this.options));
+    const name = fold(this.compute(this.node(element)));
     return name === '' && PLACEHOLDERS.has(role) ? placeholder(element) : name;
   }
 
@@ -110,13 +116,18 @@ export class Names {
   /** As if it were the target of aria-labelledby. */
   private textOf(element: Element): string {
     const label = attribute(element, 'aria-label')?.trim();
-    return label || computeAccessibleName(new Referrer(this, element) as unknown as Element, this.options);
+    return label || this.compute(new Referrer(this, element));
   }
 
-  readonly options = {
-    getComputedStyle: ((node: unknown) => styleOf(node)) as unknown as typeof getComputedStyle,
-    computedStyleSupportsPseudoElements: false,
-  };
+  private compute(root: NameNode | Referrer): string {
+    try {
+      return computeAccessibleName(root as unknown as Element, LIBRARY_OPTIONS);
+    } catch (thrown) {
+      // A tree too deep for the library has no name; the page is read all the same.
+      if (thrown instanceof RangeError) return '';
+      throw thrown;
+    }
+  }
 
   node(node: Node): NameNode {
     let found = this.nodes.get(node);
@@ -370,10 +381,6 @@ class Referrer {
   getPropertyValue(property: string): string {
     return property === 'display' ? 'block' : '';
   }
-}
-
-function styleOf(node: unknown): unknown {
-  return node;
 }
 
 function libraryTag(element: Element): string {

@@ -15,7 +15,7 @@ import {
 } from './dom';
 import { fold, Names } from './names';
 import { GENERIC } from './roles';
-import { View } from './view';
+import { DEEPEST, View } from './view';
 
 export interface OutlineNode {
   element: Element;
@@ -47,6 +47,7 @@ export function outlineOf(root: Element | null = body(document)): Outline {
 class Walker {
   private children: OutlineChild[] = [];
   private text = '';
+  private depth = 0;
 
   constructor(
     private readonly view: View,
@@ -67,7 +68,7 @@ class Walker {
 
   element(element: Element): void {
     const { view } = this;
-    if (view.isGone(element) || view.isAriaHidden(element)) return;
+    if (this.depth > DEEPEST || view.isGone(element) || view.isAriaHidden(element)) return;
     const tag = tagOf(element);
     if (tag === 'br' || tag === 'wbr') {
       if (tag === 'br') this.text += ' ';
@@ -97,6 +98,7 @@ class Walker {
   }
 
   private inside(element: Element, visible: boolean): void {
+    this.depth += 1;
     if (visible) this.text += this.view.styles.generated(element, '::before');
     for (const node of this.view.children(element)) {
       if (isText(node)) {
@@ -106,6 +108,7 @@ class Walker {
       }
     }
     if (visible) this.text += this.view.styles.generated(element, '::after');
+    this.depth -= 1;
   }
 
   /** An element without a role that a person can use all the same: it takes the focus, the pointer or text. */

@@ -7,7 +7,7 @@ import { PartsWriter } from './parts';
 import { type PageText, pageFacts, rootOf } from './snapshot';
 import { shownValue } from './states';
 import { transformed } from './styles';
-import { View } from './view';
+import { DEEPEST, View } from './view';
 
 const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
 const SPACED = new Set([
@@ -43,6 +43,7 @@ class Reader {
   private readonly writer = new PartsWriter();
   private readonly placeOf = framePlaces();
   private line = '';
+  private depth = 0;
   /** Empty lines that are due before the next text; none at the beginning. */
   private gap = 0;
   private hasText = false;
@@ -60,22 +61,23 @@ class Reader {
 
   element(element: Element): void {
     const { view } = this;
-    if (view.isGone(element)) return;
+    if (this.depth > DEEPEST || view.isGone(element)) return;
     const tag = tagOf(element);
     const role = view.roles.of(element);
     if (tag === 'br') {
       this.breakLine();
       return;
     }
+    const style = view.style(element);
     if (isFrame(element)) {
+      if (!style.visible) return;
       this.endLine();
       this.writer.hole({ ...this.placeOf(element), depth: 0 });
       return;
     }
-    const style = view.style(element);
     if (role === 'row') this.row(element);
     else if (CELLS.has(role) && this.inRow > 0) this.cell(element);
-    else if (tag === 'hr') this.block(element, () => this.add('---', false), 0);
+    else if (tag === 'hr') this.block(() => this.add('---', false), 0);
     else if (tag === 'select') this.field(element, role);
     else if (tag === 'input' || tag === 'textarea' || tag === 'progress' || tag === 'meter') {
       if (style.visible) this.field(element, role);
@@ -87,10 +89,16 @@ class Reader {
       this.space();
     } else if (tag === 'li') this.item(element);
     else if (tag === 'ul' || tag === 'ol' || tag === 'menu') this.list(element);
-    else this.block(element, () => this.inside(element), SPACED.has(tag) ? 1 : 0);
+    else this.block(() => this.inside(element), SPACED.has(tag) ? 1 : 0);
   }
 
   private inside(element: Element): void {
+    this.depth += 1;
+    this.content(element);
+    this.depth -= 1;
+  }
+
+  private content(element: Element): void {
     const style = this.view.style(element);
     if (style.visible) this.add(this.view.styles.generated(element, '::before'), false);
     for (const node of this.view.children(element)) {
@@ -102,7 +110,7 @@ class Reader {
     if (style.visible) this.add(this.view.styles.generated(element, '::after'), false);
   }
 
-  private block(_element: Element, read: () => void, gap: number): void {
+  private block(read: () => void, gap: number): void {
     if (this.inRow > 0) {
       this.space();
       read();
@@ -119,21 +127,17 @@ class Reader {
   private list(element: Element): void {
     const gap = this.lists.length === 0 ? 1 : 0;
     this.lists.push(numbering(element));
-    this.block(element, () => this.inside(element), gap);
+    this.block(() => this.inside(element), gap);
     this.lists.pop();
   }
 
   private item(element: Element): void {
     const depth = Math.max(0, this.lists.length - 1);
-    this.block(
-      element,
-      () => {
-        this.lead = `${'  '.repeat(depth)}${this.marker(element)} `;
-        this.inside(element);
-        this.lead = '';
-      },
-      0,
-    );
+    this.block(() => {
+      this.lead = `${'  '.repeat(depth)}${this.marker(element)} `;
+      this.inside(element);
+      this.lead = '';
+    }, 0);
   }
 
   /** `-`, or the number of an item in a numbered list. */

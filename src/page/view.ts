@@ -24,6 +24,9 @@ import {
 import { firstSummary, Roles } from './roles';
 import { type StyleFacts, Styles } from './styles';
 
+/** Elements further down than this are left out: deeper trees are made to break those who walk them. */
+export const DEEPEST = 1_000;
+
 /** What is never shown, whatever the style says, or whose content is not the page's. */
 const NEVER = new Set([
   'script',

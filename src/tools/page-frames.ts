@@ -165,13 +165,15 @@ class Merge {
     children: readonly (PageFrame | ClosedFrame)[],
     { index, src }: PageText['holes'][number],
   ): PageFrame | ClosedFrame | undefined {
-    const known = children.find((child) => index >= 0 && this.placeOf(child) === index);
+    const known = index >= 0 && children.find((child) => this.placeOf(child) === index);
     if (known) return this.take(known);
-    const unknown = children.filter(
-      (child) => !this.placed.has(child.frame_id) && this.placeOf(child) === -1,
+    // One that answered and has no number is in a shadow tree; one that did not answer may be anywhere.
+    const possible = children.filter(
+      (child) =>
+        !this.placed.has(child.frame_id) &&
+        (index === -1 ? (this.placeOf(child) ?? -1) === -1 : this.placeOf(child) === null),
     );
-    const same = unknown.find(({ url }) => src !== '' && url === src);
-    return this.take(same ?? (unknown.length === 1 || index === -1 ? unknown[0] : undefined));
+    return this.take(possible.find(({ url }) => src !== '' && url === src) ?? possible[0]);
   }
 
   private take<Frame extends PageFrame | ClosedFrame>(frame: Frame | undefined): Frame | undefined {
@@ -179,9 +181,10 @@ class Merge {
     return frame;
   }
 
-  private placeOf({ frame_id }: ClosedFrame): number {
+  /** Null when it told nothing. */
+  private placeOf({ frame_id }: ClosedFrame): number | null {
     const text = this.read.get(frame_id);
-    return typeof text === 'object' ? text.place : -1;
+    return typeof text === 'object' ? text.place : null;
   }
 
   private child(child: PageFrame | ClosedFrame, depth: number): string {

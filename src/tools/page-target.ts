@@ -56,7 +56,7 @@ export async function findPage(
   const frames = await framesOf(browser, id);
   const main = frames.find(({ frameId }) => frameId === 0);
   if (!main) throw await noDocument(browser, id);
-  const target = sort(frames, urls.mayEnter);
+  const target = sort(frames, (url) => urls.mayEnter(url));
   const [first] = target.frames;
   if (first?.frame_id !== 0) throw restricted(main.url);
   if (main.errorOccurred) {

@@ -4,9 +4,10 @@
  * and are gone with the browser. Knows no clock and no randomness of its own.
  */
 import type { Browser } from 'webextension-polyfill';
+import { utf8Length } from '../protocol/json';
 
-/** Chrome gives the session's storage 10 MB in all. Counted in UTF-16 units of kept text, at most two bytes each. */
-const KEPT_UNITS = 3 * 1024 * 1024;
+/** Chrome gives the session's storage 10 MB in all, and counts JSON. */
+const KEPT_BYTES = 9 * 1024 * 1024;
 const KEPT_MS = 10 * 60_000;
 const SHELF_KEY = 'kept-texts';
 /** UTF-16 units of one stored piece: a read loads one or two of them. */
@@ -27,6 +28,7 @@ export interface KeptText {
 
 interface Shelved extends KeptText {
   kept_at: number;
+  bytes: number;
 }
 
 export interface TextShelf {
@@ -60,15 +62,16 @@ export function createTextShelf({ storage, now, newId }: TextShelfOptions): Text
   return {
     keep: (facts, text) =>
       inTurn(async () => {
-        if (text.length > KEPT_UNITS) return null;
-        const shelved: Shelved = { ...facts, text_id: newId(), length: text.length, kept_at: now() };
+        const bytes = utf8Length(JSON.stringify(text));
+        if (bytes > KEPT_BYTES) return null;
+        const shelved: Shelved = { ...facts, text_id: newId(), length: text.length, kept_at: now(), bytes };
         const kept = [shelved];
         const dropped: Shelved[] = [];
-        let room = KEPT_UNITS - text.length;
+        let room = KEPT_BYTES - bytes;
         for (const earlier of await shelf()) {
-          if (earlier.length <= room && now() - earlier.kept_at < KEPT_MS) {
+          if (earlier.bytes <= room && now() - earlier.kept_at < KEPT_MS) {
             kept.push(earlier);
-            room -= earlier.length;
+            room -= earlier.bytes;
           } else {
             dropped.push(earlier);
           }

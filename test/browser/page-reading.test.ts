@@ -399,6 +399,25 @@ describe('hostile and odd pages are answered by their deadline', () => {
     expect(await refusal(world, 'page_text', { tab_id: id })).toMatchObject({ error_code: 'tab_not_found' });
   });
 
+  it('a page rendered in advance is not read before it takes over, and the one before is not read after', async () => {
+    world.site.serve('/pre-b', '<!doctype html><title>b</title><p>second</p>');
+    const tab_id = await open(
+      '/pre-a',
+      `<!doctype html><title>a</title><p>first</p><script type="speculationrules">{"prerender":[{"source":"list","urls":["/pre-b"],"eagerness":"immediate"}]}</script>`,
+    );
+    await call(world, 'tab_activate', { tab_id });
+    await until('it is rendered in advance', () => world.site.visits.includes('/pre-b'));
+    const snapshot = await snapshotOf(tab_id);
+    expect(withoutRefs(snapshot)).toBe('- paragraph: first');
+    const page = await attach(world.site.url('/pre-a'));
+    await page.evaluate(`location.href = '/pre-b'`);
+    await until('it has taken over', async () => (await textOf(tab_id)) === 'second');
+    const ref = refOf(snapshot, 'first');
+    expect(await refusal(world, 'page_text', { tab_id, ref })).toMatchObject({
+      error_code: 'element_not_found',
+    });
+  });
+
   it('a frozen page is answered by the deadline', async () => {
     const tab_id = await open('/frozen', '<!doctype html><title>s</title><p>frozen</p>');
     const page = await attach(world.site.url('/frozen'));
