@@ -36,12 +36,14 @@ export function compile(schemas: Schemas): string {
     code: { source: true, esm: true, lines: true },
   });
   const names = Object.keys(schemas);
-  for (const [index, name] of names.entries()) ajv.addSchema(schemas[name] as object, `schema${index}`);
+  // Copies: two names with one schema object would share a function, which then is declared twice.
+  for (const [index, name] of names.entries()) ajv.addSchema({ ...schemas[name] }, `schema${index}`);
+  // `check`, because ajv names its own functions `validate` and a number.
   const code = standaloneCode(
     ajv,
-    Object.fromEntries(names.map((_name, index) => [`validate${index}`, `schema${index}`])),
+    Object.fromEntries(names.map((_name, index) => [`check${index}`, `schema${index}`])),
   );
-  const table = names.map((name, index) => `${JSON.stringify(name)}: validate${index}`).join(',\n  ');
+  const table = names.map((name, index) => `${JSON.stringify(name)}: check${index}`).join(',\n  ');
   return `${importsForRequires(code)}\nexport default {\n  ${table}\n};\n`;
 }
 
