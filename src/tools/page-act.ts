@@ -213,9 +213,10 @@ async function settle(context: ToolContext, place: Place, id: string, watch: Eff
     if (log.closed) return { look, quiet: true, stalled: false };
     if (isThere && !log.isNavigating) {
       const answer = await ask(context, place, id, false, end);
-      if (answer === 'stalled') return { look, quiet: false, stalled: true };
-      if (answer === 'gone') isThere = false;
-      else look = answer;
+      if (typeof answer !== 'string') look = answer;
+      else if (answer === 'gone' || log.navigated) isThere = false;
+      // A document that is about to be left need not answer any more.
+      else if (!log.isNavigating) return { look, quiet: false, stalled: true };
     }
     if (look?.done && !new_tabs_opened) {
       new_tabs_opened = true;

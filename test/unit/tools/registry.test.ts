@@ -16,6 +16,16 @@ const NAMES = [
   'tab_close',
   'tab_activate',
   'tab_navigate',
+  'page_snapshot',
+  'page_text',
+  'page_click',
+  'page_fill',
+  'page_select',
+  'page_press',
+  'page_hover',
+  'page_scroll',
+  'page_wait',
+  'page_evaluate',
 ];
 
 function sentence(name: string, input: unknown): string {
@@ -41,6 +51,16 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
       ['tab_close', 'interact', false, 'tab.close'],
       ['tab_activate', 'interact', false, 'tab.activate'],
       ['tab_navigate', 'interact', false, 'tab.navigate'],
+      ['page_snapshot', 'observe', true, 'page.snapshot'],
+      ['page_text', 'observe', true, 'page.text'],
+      ['page_click', 'interact', false, 'page.click'],
+      ['page_fill', 'interact', false, 'page.fill'],
+      ['page_select', 'interact', false, 'page.select'],
+      ['page_press', 'interact', false, 'page.press'],
+      ['page_hover', 'interact', false, 'page.hover'],
+      ['page_scroll', 'interact', false, 'page.scroll'],
+      ['page_wait', 'observe', true, 'page.wait'],
+      ['page_evaluate', 'powerful', false, 'page.evaluate'],
     ]);
   });
 
@@ -81,6 +101,21 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
     ],
     ['tab_navigate', { action: 'up' }, 'input.action must be one of ["back","forward","reload"].'],
     ['tab_navigate', { url: 'https://a.test/', x: 1 }, 'input has an unknown field "x".'],
+    ['page_click', {}, 'input must have exactly one of the fields "ref", "selector".'],
+    [
+      'page_click',
+      { ref: 'a', selector: 'b' },
+      'input must have exactly one of the fields "ref", "selector".',
+    ],
+    ['page_click', { ref: 'a', count: 4 }, 'input.count must be <= 3.'],
+    ['page_fill', { ref: 'a' }, 'input lacks the field "value".'],
+    ['page_fill', { ref: 'a', value: 7 }, 'input.value must be string,boolean.'],
+    ['page_select', { ref: 'a' }, 'input must have exactly one of the fields "index", "label", "value".'],
+    ['page_select', { label: 'x' }, 'input must have exactly one of the fields "ref", "selector".'],
+    ['page_press', {}, 'input must have exactly one of the fields "key", "text".'],
+    ['page_scroll', { to: 'up' }, 'input.to must be one of ["top","bottom","left","right"].'],
+    ['page_wait', { idle: 'all' }, 'input.idle must be one of ["load","dom","network"].'],
+    ['page_evaluate', {}, 'input lacks the field "expression".'],
   ])('%s %j: %s', (name, input, complaintText) => {
     expect(sentence(name, input)).toBe(complaintText);
   });
@@ -106,6 +141,23 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
     ['tab_open', { url: 'https://a.test/', active: true, window_id: 1 }],
     ['tab_navigate', { url: 'https://a.test/' }],
     ['tab_navigate', { action: 'forward', tab_id: 3 }],
+    [
+      'page_click',
+      { selector: 'a', count: 2, button: 'middle', modifiers: ['Shift'], dialogs: 'accept', prompt_text: '' },
+    ],
+    ['page_fill', { tab_id: 3, ref: 'a', value: false }],
+    ['page_select', { selector: 'a', label: 'x' }],
+    ['page_select', { ref: 'a', value: ['x', 'y'] }],
+    ['page_select', { ref: 'a', index: [0, 2] }],
+    ['page_press', { key: 'Enter' }],
+    ['page_press', { selector: 'a', text: 'x', repeat: 3 }],
+    ['page_hover', { ref: 'a' }],
+    ['page_scroll', { by_y: -20.5 }],
+    [
+      'page_wait',
+      { text: 'a', text_gone: 'b', ref: 'c', state: 'hidden', url: '*', idle: 'dom', timeout_ms: 1 },
+    ],
+    ['page_evaluate', { expression: '1' }],
   ])('%s takes %j', (name, input) => {
     expect(sentence(name, input)).toBe('');
   });
