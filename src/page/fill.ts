@@ -219,25 +219,25 @@ export function editorOf(element: Element): HTMLElement | null {
 /** Replaces what an editor holds. Editors that keep a model of their own take the text from beforeinput. */
 function fillEditor(editor: HTMLElement, wanted: string): Filled {
   mustFocus(editor);
-  const selection = getSelection();
-  selection?.selectAllChildren(editor);
-  insertText(editor, wanted);
+  getSelection()?.selectAllChildren(editor);
+  const before = textOf(editor);
+  // Where the browser's own editing is switched off, the text is put in plainly.
+  if (insertText(editor, wanted) === 'refused' && textOf(editor) === before) {
+    editor.textContent = wanted;
+    sendInput(editor, 'input', 'insertText', wanted);
+  }
   sendChange(editor);
   return { value: shownTextOf(editor).replace(/\n$/, '') };
 }
 
-/** Puts text where the selection is; an empty one deletes. */
-export function insertText(editor: HTMLElement, text: string): void {
+/** Puts text where the selection is; an empty one deletes. Says whether the browser did it, or the page kept it. */
+export function insertText(editor: HTMLElement, text: string): 'done' | 'prevented' | 'refused' {
   const inputType = text === '' ? 'deleteContentBackward' : 'insertText';
-  const ranges = selectedRanges();
-  if (!sendInput(editor, 'beforeinput', inputType, text === '' ? null : text, ranges)) return;
-  const before = textOf(editor);
-  const done = text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text);
-  // Where the browser's own editing is switched off, the text is put in plainly.
-  if (!done && textOf(editor) === before) {
-    editor.textContent = text;
-    sendInput(editor, 'input', inputType, text);
+  if (!sendInput(editor, 'beforeinput', inputType, text === '' ? null : text, selectedRanges())) {
+    return 'prevented';
   }
+  const done = text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text);
+  return done ? 'done' : 'refused';
 }
 
 function selectedRanges(): StaticRange[] {

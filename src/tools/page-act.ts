@@ -3,6 +3,7 @@
  * started has settled, and says what changed. Every wait is here: the page only answers questions, because its
  * timers are slow in a tab that is not shown and stand still while it shows a dialog.
  */
+import type { Tabs } from 'webextension-polyfill';
 import type { Act, ActLook } from '../page/acts';
 import type { Look } from '../page/observe';
 import { AgentError, ERROR_CODES, type ErrorCode } from '../protocol/errors';
@@ -11,7 +12,7 @@ import { type EffectWatch, watchEffects } from './effect-watch';
 import { addressOf, findTab } from './find-tabs';
 import { callFrame, DocumentGone } from './page-call';
 import { type ElementInput, frameOfElement, whyFrameBlocked } from './page-element';
-import { collectHooks, type DialogRule, type Heard, installHooks } from './page-hooks';
+import { type DialogRule, type Heard, installHooks } from './page-hooks';
 import { findPage, type PageFrame, type PageTarget } from './page-target';
 import { pause } from './pause';
 import type { ToolContext, ToolResult } from './tool';
@@ -60,30 +61,40 @@ export async function performAct(
 ): Promise<ToolResult> {
   const give_up = Math.min(context.now() + READY_MS, lastMoment(context));
   const id = `${context.request_id} ${context.now()}`;
-  let heard: Heard | null = null;
+  // Once for all: another tab may become the active one meanwhile.
+  const { tab_id } = await findPage(context, input.tab_id);
   for (;;) {
-    const place = await readyPlace(context, input, act, give_up);
-    const { page, frame, ref } = place;
-    const tab = await findTab(context.browser, page.tab_id);
-    const watch = watchEffects(context.browser, page.tab_id);
-    try {
-      if (dialogs) await installHooks(context, page.tab_id, frame, dialogs);
-      const before = await begin(context, place, id, act);
-      if (before === null) {
-        if (dialogs) await collectHooks(context, page.tab_id, frame);
-        // Something moved in between. Nothing was done: look again.
-        if (context.now() > give_up) throw new AgentError('element_not_actionable');
-        continue;
-      }
-      const settled = await settle(context, place, id, watch);
-      if (dialogs && !settled.stalled) heard = await collectHooks(context, page.tab_id, frame);
-      if (settled.look?.failure) throw failureOf(settled.look.failure);
-      const url_before = addressOf(tab);
-      const title_before = tab.title ?? '';
-      return await answer(context, { place, before, settled, watch, heard, url_before, title_before, ref });
-    } finally {
-      watch.stop();
-    }
+    const place = await readyPlace(context, { ...input, tab_id }, act, give_up);
+    const result = await attempt(context, place, id, act, dialogs);
+    if (result) return result;
+    // Something moved in between. Nothing was done: look again.
+    if (context.now() > give_up) throw new AgentError('element_not_actionable');
+  }
+}
+
+/** Null when nothing was done, because the element could not be acted on any more. */
+async function attempt(
+  context: ToolContext,
+  place: Place,
+  id: string,
+  act: Act,
+  dialogs: DialogRule | null,
+): Promise<ToolResult | null> {
+  const { tab_id } = place.page;
+  const tab = await findTab(context.browser, tab_id);
+  const watch = watchEffects(context.browser, tab_id);
+  const hooks = dialogs && (await installHooks(context, tab_id, place.frame, dialogs));
+  try {
+    const before = await begin(context, place, id, act);
+    if (before === null) return null;
+    const settled = await settle(context, place, id, watch);
+    const heard = hooks && !settled.stalled ? await hooks.collect() : null;
+    if (settled.look?.failure) throw failureOf(settled.look.failure);
+    return await answer(context, { place, before, settled, watch, heard, tab });
+  } finally {
+    watch.stop();
+    // Not waited for: a page that shows a dialog takes them out when it is closed.
+    hooks?.collect();
   }
 }
 
@@ -282,14 +293,16 @@ interface Outcome {
   settled: Settled;
   watch: EffectWatch;
   heard: Heard | null;
-  url_before: string;
-  title_before: string;
-  ref: string | null;
+  /** The tab before the act. */
+  tab: Tabs.Tab;
 }
 
 async function answer(context: ToolContext, outcome: Outcome): Promise<ToolResult> {
-  const { place, before, settled, watch, heard, url_before, title_before, ref } = outcome;
+  const { place, before, settled, watch, heard } = outcome;
   const { log } = watch;
+  const { ref } = place;
+  const url_before = addressOf(outcome.tab);
+  const title_before = outcome.tab.title ?? '';
   const { tab_id } = place.page;
   if (heard) await openInBackground(context, tab_id, heard.blocked_windows, watch);
   const changes: JsonObject = {};

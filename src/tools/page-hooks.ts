@@ -26,22 +26,28 @@ const LONGEST_MESSAGE = 500;
 /** One click opens one window. */
 const MOST_WINDOWS = 1;
 
+export interface Hooks {
+  /** Takes the hooks out again; null when the page they were in is gone. Never rejects. */
+  collect(): Promise<Heard | null>;
+}
+
 export async function installHooks(
   context: ToolContext,
   tab_id: number,
   frame: PageFrame,
   { answer, text }: DialogRule,
-): Promise<void> {
+): Promise<Hooks> {
   await inPage(context, tab_id, frame, install, [answer, text ?? null]);
+  let collected: Promise<Heard | null> | null = null;
+  return {
+    collect() {
+      collected ??= inPage(context, tab_id, frame, collect, []).then(readHeard);
+      return collected;
+    },
+  };
 }
 
-/** Takes the hooks out again; null when the page they were in is gone. */
-export async function collectHooks(
-  context: ToolContext,
-  tab_id: number,
-  frame: PageFrame,
-): Promise<Heard | null> {
-  const heard = await inPage(context, tab_id, frame, collect, []);
+function readHeard(heard: unknown): Heard | null {
   if (!isJsonObject(heard) || !Array.isArray(heard.dialogs) || !Array.isArray(heard.windows)) return null;
   return {
     dialogs: heard.dialogs.slice(0, MOST_DIALOGS).flatMap(readDialog),
