@@ -306,10 +306,8 @@ class NameNode {
   }
 
   get labels(): NameNode[] | null {
-    const { element } = this;
-    if (!('labels' in element) || element instanceof HTMLFormElement) return null;
-    const { labels } = element as HTMLInputElement;
-    return labels ? Array.from(labels, (label) => this.names.node(label)) : null;
+    const labels = this.names.view.labels(this.element);
+    return labels.length > 0 ? labels.map((label) => this.names.node(label)) : null;
   }
 
   get type(): string {
@@ -340,7 +338,10 @@ class NameNode {
   /** Read by the library through `getComputedStyle`. */
   getPropertyValue(property: string): string {
     const { view } = this.names;
-    if (property === 'display') return view.isGone(this.element) ? 'none' : view.style(this.element).display;
+    if (property === 'display') {
+      if (view.isGone(this.element)) return 'none';
+      return this.localName === 'area' ? 'inline' : view.style(this.element).display;
+    }
     if (property === 'visibility') return view.style(this.element).visible ? 'visible' : 'hidden';
     return '';
   }

@@ -132,11 +132,12 @@ class Reader {
   }
 
   private item(element: Element): void {
-    const depth = Math.max(0, this.lists.length - 1);
     this.block(() => {
-      this.lead = `${'  '.repeat(depth)}${this.marker(element)} `;
+      const outer = this.lead;
+      this.lead = `${'  '.repeat(Math.max(0, this.lists.length - 1))}${this.marker(element)} `;
       this.inside(element);
-      this.lead = '';
+      this.endLine();
+      this.lead = outer;
     }, 0);
   }
 

@@ -17,6 +17,7 @@ import {
   isElement,
   parentNode,
   queryAll,
+  rootNode,
   shadowRoot,
   tagOf,
   tokens,
@@ -80,6 +81,7 @@ export class View {
   readonly roles = new Roles();
   private readonly owners = new Map<Element, Element>();
   private readonly owned = new Map<Element, Element[]>();
+  private readonly labelled = new Map<Node, Map<Element, Element[]>>();
   private readonly modal = topModal();
   private readonly modalPath = this.modal && pathTo(this.modal);
 
@@ -117,6 +119,17 @@ export class View {
       element !== body(document) &&
       element !== documentElement(document)
     );
+  }
+
+  /** The labels of a field. Chrome's own list would look through the whole page for each field. */
+  labels(field: Element): readonly Element[] {
+    const root = rootNode(field);
+    let byField = this.labelled.get(root);
+    if (!byField) {
+      byField = labelsIn(root);
+      this.labelled.set(root, byField);
+    }
+    return byField.get(field) ?? [];
   }
 
   private ownChildren(element: Element): Node[] {
@@ -160,6 +173,16 @@ export class View {
       }
     }
   }
+}
+
+function labelsIn(root: Node): Map<Element, Element[]> {
+  const byField = new Map<Element, Element[]>();
+  const labels = root instanceof ShadowRoot ? root.querySelectorAll('label') : queryAll(document, 'label');
+  for (const label of labels) {
+    const field = label instanceof HTMLLabelElement ? label.control : null;
+    if (field) byField.set(field, [...(byField.get(field) ?? []), label]);
+  }
+  return byField;
 }
 
 /** The dialog that makes all the rest of the page inert: of several the one that has the focus, or the last. */

@@ -156,7 +156,7 @@ function patience({ signal, deadline, now, setTimer }: CallContext, { timeout_ms
 function noAnswer(): AgentError {
   return new AgentError(
     'timeout',
-    'The page did not answer in time: it may show a dialog of its own (alert, confirm, prompt) that a person must close, or its scripts are busy.',
+    'The page did not answer in time: it may show a dialog of its own (alert, confirm, prompt) that a person must close, be frozen in the background (tab_activate wakes it), or its scripts are busy.',
   );
 }
 

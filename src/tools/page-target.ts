@@ -38,10 +38,6 @@ export type PageContext = Pick<ToolContext, 'browser' | 'urls'>;
 /** Chrome's own, unknown to the polyfill's types. */
 type ChromeFrame = WebNavigation.GetAllFramesCallbackDetailsItemType & { documentLifecycle?: string };
 
-interface ChromeTab extends Tabs.Tab {
-  frozen?: boolean;
-}
-
 /**
  * The page of `tab_id`, or of the active tab of the last focused window. Throws `tab_not_found`,
  * `page_restricted` (Chrome's own pages, the rules), `unavailable` (the page is not loaded), `navigation_failed`.
@@ -77,7 +73,7 @@ export function frameOfRef({ frames }: PageTarget, ref: string): PageFrame {
 }
 
 /** A tab whose page cannot answer is refused at once, with what would help. */
-function refuseUnreachable(tab: ChromeTab): void {
+function refuseUnreachable(tab: Tabs.Tab): void {
   if (tab.discarded || tab.status === 'unloaded') {
     throw new AgentError(
       'unavailable',

@@ -32,9 +32,9 @@ afterEach(async () => {
 
 const other = (path: string): string => elsewhere.url(path).replace('127.0.0.1', 'localhost');
 
-async function open(path: string, page?: string): Promise<number> {
+async function open(path: string, page?: string, input: JsonObject = {}): Promise<number> {
   if (page !== undefined) world.site.serve(path, page);
-  const tab_id = await openTab(world, path);
+  const tab_id = await openTab(world, path, input);
   opened.push(tab_id);
   return tab_id;
 }
@@ -250,7 +250,7 @@ describe('hostile and odd pages are answered by their deadline', () => {
   it('case 8: while an alert is open a read ends by its deadline, other tabs answer, and afterwards it does too', async () => {
     const alert = serveAlert(world, '/alert');
     const fine = await open('/fine', '<!doctype html><title>f</title><p>fine</p>');
-    const tab_id = await open('/alert');
+    const tab_id = await open('/alert', undefined, { active: true });
     await alert.isOpen();
     const reading = refusal(world, 'page_text', { tab_id }, { timeout_ms: 3_000 });
     expect(await textOf(fine)).toBe('fine');
@@ -404,8 +404,8 @@ describe('hostile and odd pages are answered by their deadline', () => {
     const tab_id = await open(
       '/pre-a',
       `<!doctype html><title>a</title><p>first</p><script type="speculationrules">{"prerender":[{"source":"list","urls":["/pre-b"],"eagerness":"immediate"}]}</script>`,
+      { active: true },
     );
-    await call(world, 'tab_activate', { tab_id });
     await until('it is rendered in advance', () => world.site.visits.includes('/pre-b'));
     const snapshot = await snapshotOf(tab_id);
     expect(withoutRefs(snapshot)).toBe('- paragraph: first');

