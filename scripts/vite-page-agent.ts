@@ -1,5 +1,5 @@
 /**
- * Builds `src/page/entry.ts` into one classic script, `page-agent.js`, for `scripting.executeScript`. It is no
+ * Builds `src/page-agent.ts` into one classic script, `page-agent.js`, for `scripting.executeScript`. It is no
  * part of the service worker, whose every cold start would pay for its size.
  */
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export async function buildPageAgent(root: string, outDir: string, target: strin
       outDir,
       emptyOutDir: false,
       lib: {
-        entry: join(root, 'src/page/entry.ts'),
+        entry: join(root, 'src/page-agent.ts'),
         formats: ['iife'],
         name: 'endue',
         fileName: () => PAGE_AGENT_FILE,

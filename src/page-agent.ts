@@ -1,6 +1,6 @@
 /** Puts the page agent into this document, once per version. Injected on demand as one classic script. */
-import { version } from '../../manifest.json';
-import { AGENT_KEY, createPageAgent, type PageAgent } from './agent';
+import { version } from '../manifest.json';
+import { AGENT_KEY, createPageAgent, type PageAgent } from './page/agent';
 
 const key = Symbol.for(AGENT_KEY);
 const world = globalThis as unknown as Record<symbol, PageAgent | undefined>;
