@@ -148,11 +148,14 @@ function placeholder(element: Element): string {
   );
 }
 
+const FOLDED = /^[\x21-\x7e]*(?: [\x21-\x7e]+)*$/;
+
 /** White space as a reader has it: one space between words. Signs of icon fonts say nothing and are dropped. */
 export function fold(text: string): string {
+  if (FOLDED.test(text)) return text;
   return text
-    .replace(/[\uE000-\uF8FF]/g, '')
-    .replace(/[\s\u00a0\u200b\u00ad]+/g, (space) => (/^[\u200b\u00ad]+$/.test(space) ? '' : ' '))
+    .replace(/[\uE000-\uF8FF\u200b\u00ad]/g, '')
+    .replace(/\s+/g, ' ')
     .trim();
 }
 

