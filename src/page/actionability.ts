@@ -29,7 +29,7 @@ export function readiness(element: Element, needs: Needs): Readiness {
   if (hidden) return no(`The element ${describeElement(element)} is not visible: ${hidden}.`);
   if (needs.enabled) {
     const disabled = whyDisabled(element);
-    if (disabled) return no(`The element ${describeElement(element)} is disabled${disabled}.`);
+    if (disabled !== null) return no(`The element ${describeElement(element)} is disabled${disabled}.`);
   }
   if (!needs.pointer) {
     scrollTo(element, 'center', isInView(element));

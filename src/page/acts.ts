@@ -61,8 +61,8 @@ export function actPrepare({ kind, ...target }: PrepareArgs, { refs }: PageConte
 export interface BeginArgs {
   /** Of this action alone: begun twice under one id, it is done once. */
   id: string;
-  /** Null: what has the focus, or the page. */
-  ref: string | null;
+  /** Left out: what has the focus, or the page. */
+  ref?: string;
   act: Act;
   /** Epoch milliseconds: a page that hears of it later must not act any more. */
   start_by: number;
@@ -89,7 +89,7 @@ export function actBegin({ id, ref, act, start_by }: BeginArgs, { refs }: PageCo
   if (earlier) return { begun: true, before: earlier.before };
   if (known.has(id)) throw new AgentError('internal_error');
   if (Date.now() > start_by) throw new AgentError('timeout');
-  const element = ref === null ? null : findElement({ ref }, refs);
+  const element = ref === undefined ? null : findElement({ ref }, refs);
   if (element) {
     const able = check(element, act.kind);
     if (!able.ready) return { begun: false, why: able.why };

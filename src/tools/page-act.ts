@@ -176,7 +176,7 @@ async function begin(
 ): Promise<Look | null> {
   const patience = Math.min(BEGIN_MS, Math.max(0, lastMoment(context) - context.now()));
   const start_by = context.now() + patience;
-  const args = { id, ref, act, start_by };
+  const args = { id, act, start_by, ...(ref === null ? {} : { ref }) };
   let result: unknown;
   try {
     // Longer than the page may take to begin: once this gives up, the act will never be done.

@@ -46,15 +46,15 @@ const HEAR = `<script>
   }
 </script>`;
 
-/** Opens a page of this body in the background and returns calls in its tab. */
-async function open(body: string, headers: Record<string, string> = {}): Promise<Page> {
+/** Opens a page of this body, in the background unless told otherwise, and returns calls in its tab. */
+async function open(body: string, headers: Record<string, string> = {}, active = false): Promise<Page> {
   served += 1;
   const path = `/page-${served}`;
   world.site.serve(path, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers });
     response.end(`<!doctype html><title>page ${served}</title>${HEAR}${body}`);
   });
-  return new Page(path, await openTab(world, path));
+  return new Page(path, await openTab(world, path, { active }));
 }
 
 class Page {
@@ -277,8 +277,11 @@ describe('page_click', () => {
   });
 
   it('a page that asks before it is left: the answer says that a dialog waits', async () => {
+    // In front from the start: Chrome itself brings a page that asks to the front.
     const page = await open(
       '<input id=i><a id=a href=/next>On</a><script>onbeforeunload = (event) => event.preventDefault()</script>',
+      {},
+      true,
     );
     const cdp = await page.cdp();
     // Chrome lets a page ask only when a person has used it.
@@ -290,6 +293,7 @@ describe('page_click', () => {
     await cdp.detach();
     await page.act('page_wait', { url: '*/next' });
     await page.close();
+    shown = await shownTab();
   });
 
   it('a click that closes its tab is answered', async () => {
@@ -516,7 +520,7 @@ describe('page_wait', () => {
   it('text, its end, an element, the address, idle', async () => {
     const page = await open(`<p id=p>loading</p><script>
       setTimeout(() => { p.textContent = 'all  done' }, 400);
-      setTimeout(() => { p.remove(); history.pushState({}, '', '/pushed-later') }, 800);
+      setTimeout(() => { p.remove(); history.pushState({}, '', '/pushed-later') }, 4000);
     </script>`);
     const wait = (input: JsonObject): Promise<JsonObject> => page.act('page_wait', input);
     expect(await wait({ text: 'all done' })).toMatchObject({
