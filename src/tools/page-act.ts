@@ -108,9 +108,9 @@ function lastMoment({ deadline, now }: ToolContext): number {
 async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_up: number): Promise<Place> {
   const { tab_id, ref, selector } = input;
   const absent_until = Math.min(give_up, context.now() + APPEAR_MS);
+  let why: AgentError | null = null;
   for (;;) {
     const page = await findPage(context, tab_id);
-    let why: AgentError;
     try {
       const frame = await frameOfElement(context, page, input);
       const isNamed = ref !== undefined || selector !== undefined;
@@ -134,6 +134,8 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
         why = new AgentError('element_not_found', 'input.selector fits no element of the page.');
       }
     } catch (thrown) {
+      // What was in the way before says more than that the last question came too late.
+      if (why && thrown instanceof AgentError && thrown.code === 'timeout') throw why;
       // A ref's document never comes back; a selector may fit in the next one.
       if (!(thrown instanceof DocumentGone) || selector === undefined) throw thrown;
       why = thrown;

@@ -98,9 +98,10 @@ export const pageWait = defineTool<WaitInput>({
     const { tab_id } = await findPage(context, input.tab_id);
     const watch = input.idle === 'network' ? watchEffects(context.browser, tab_id) : null;
     const waiting = new Waiting(context, { ...input, tab_id }, watch);
+    let missing: string | null = null;
     try {
       for (;;) {
-        const missing = await waiting.look(end);
+        missing = await waiting.look(end);
         if (missing === null) {
           const tab = await context.browser.tabs.get(tab_id);
           const url = addressOf(tab);
@@ -108,11 +109,14 @@ export const pageWait = defineTool<WaitInput>({
           const waited_ms = Math.round(context.now() - start);
           return { output: { tab_id, url, title: tab.title ?? '', waited_ms } };
         }
-        if (context.now() + LOOK_EVERY_MS > end) {
-          throw new AgentError('timeout', `After ${context.now() - start} ms ${missing}.`);
-        }
+        if (context.now() + LOOK_EVERY_MS > end) throw new AgentError('timeout');
         await pause(context, LOOK_EVERY_MS);
       }
+    } catch (thrown) {
+      // What was missing says more than that the last question came too late.
+      const isLate = thrown instanceof AgentError && thrown.code === 'timeout' && missing !== null;
+      if (!isLate || context.signal.aborted) throw thrown;
+      throw new AgentError('timeout', `After ${Math.round(context.now() - start)} ms ${missing}.`);
     } finally {
       watch?.stop();
     }
