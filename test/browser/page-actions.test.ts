@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/protocol/json';
 import type { CdpSession } from './harness/cdp';
 import { html, type Site, startSite } from './harness/site';
-import { call, listTabs, openTab, refusal } from './harness/tool-calls';
+import { call, inServiceWorker, listTabs, openTab, refusal } from './harness/tool-calls';
 import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
@@ -300,6 +300,62 @@ describe('page_click', () => {
     const page = await open('<button id=b onclick="window.close()">B</button>');
     expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ tab_closed: true });
     expect((await listTabs(world)).map(({ tab_id }) => tab_id)).not.toContain(page.tab_id);
+  });
+
+  it('an act begun twice under one id is done once, and one that the page hears of too late not at all', async () => {
+    const page = await open('<button id=b onclick="window.count = (window.count ?? 0) + 1">B</button>');
+    const { ref } = await page.act('page_hover', { selector: '#b' });
+    const begin = (id: string, late: boolean): Promise<{ reply: string; code?: string }> =>
+      inServiceWorker(
+        world,
+        `(async () => {
+          const act = { kind: 'click', button: 'left', count: 1, modifiers: [] };
+          const args = { id: ${JSON.stringify(id)}, ref: ${JSON.stringify(ref)}, act, start_by: Date.now() ${late ? '- 1' : '+ 9999'} };
+          const call = {
+            command: 'act_begin',
+            args,
+            ref_prefix: ${JSON.stringify(String(ref).slice(0, 6))},
+            url: ${JSON.stringify(world.site.url(page.path))},
+            version: chrome.runtime.getManifest().version,
+          };
+          const func = (call) => globalThis[Symbol.for('endue.page-agent')].call(call);
+          const target = { tabId: ${page.tab_id} };
+          const [{ result }] = await chrome.scripting.executeScript({ target, func, args: [call] });
+          return result;
+        })()`,
+      );
+    expect(await begin('late', true)).toMatchObject({ reply: 'failed', code: 'timeout' });
+    expect(await page.js('window.count ?? 0')).toBe(0);
+    expect(await begin('twice', false)).toMatchObject({ reply: 'done' });
+    expect(await begin('twice', false)).toMatchObject({ reply: 'done' });
+    await page.act('page_wait', { idle: 'dom' });
+    expect(await page.js('count')).toBe(1);
+    await page.close();
+  });
+
+  it('a ref of page_snapshot is taken, in a frame of another origin too', async () => {
+    elsewhere.serve(
+      '/inner',
+      html('<button onclick="document.title = 1; this.textContent = `pressed`">Inner</button>'),
+    );
+    const page = await open(
+      `<button>Outer</button><iframe src="http://localhost:${elsewhere.port}/inner"></iframe>`,
+    );
+    await page.act('page_wait', { text: 'Inner' });
+    const refOf = async (name: string): Promise<string> => {
+      const { snapshot } = await page.act('page_snapshot', {});
+      const line = String(snapshot)
+        .split('\n')
+        .find((one) => one.includes(`"${name}"`));
+      return /ref=(\w+)/.exec(line ?? '')?.[1] ?? `no ref in ${snapshot}`;
+    };
+    expect(await page.act('page_click', { ref: await refOf('Outer') })).toMatchObject({
+      element: '<button> "Outer"',
+    });
+    const { element } = await page.act('page_click', { ref: await refOf('Inner') });
+    expect(element).toBe('<button> "Inner"');
+    await page.act('page_wait', { text: 'pressed' });
+    await page.close();
   });
 
   it('a selector that fits several, none, or is none: what would help, and no click', async () => {
