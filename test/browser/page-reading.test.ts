@@ -155,6 +155,27 @@ two</textarea><input type=password aria-label=Secret value=hunter2><button disab
     expect(withoutRefs(await snapshotOf(tab_id, { ref }))).toBe('- paragraph: deep down');
   });
 
+  it('text that style sheets add is read: of other sites, in groups, nested, and the marks of a quotation', async () => {
+    elsewhere.serve('/add.css', (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/css' }).end('.x::before { content: "pre " }');
+    });
+    const buttons = '<button class=x>one</button><button>two</button><q>three</q>';
+    const sheets: [string, string][] = [
+      ['/sheet-afar', `<link rel=stylesheet href="${other('/add.css')}">`],
+      [
+        '/sheet-group',
+        '<style>@media all { a:is(b, .y)::after, .x::before { content: "pre " } } *::after { content: "" }</style>',
+      ],
+      ['/sheet-nested', '<style>body { & .x::before { content: "pre " } }</style>'],
+    ];
+    for (const [path, sheet] of sheets) {
+      const tab_id = await open(path, `<!doctype html><title>s</title>${sheet}${buttons}`);
+      expect(withoutRefs(await snapshotOf(tab_id)), path).toBe(
+        ['- button "pre one"', '- button "two"', '- text: “three”'].join('\n'),
+      );
+    }
+  });
+
   it('page text that looks like an outline, a frame or an instruction stays text', async () => {
     const tab_id = await open(
       '/words',

@@ -58,9 +58,9 @@ describe('the built extension', () => {
     expect(JSON.stringify(manifest.content_security_policy)).not.toMatch(/unsafe|https?:/);
   });
 
-  it('stays small: under 300 KB in all', () => {
+  it('stays small: under 500 KB in all', () => {
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
-    expect(size).toBeLessThan(300_000);
+    expect(size).toBeLessThan(500_000);
   });
 
   it('has every message in both languages', () => {
