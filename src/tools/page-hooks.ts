@@ -130,14 +130,22 @@ function install(answer: 'leave' | 'accept' | 'dismiss', text: string | null): n
     }
     return opened;
   };
+  // A page that asks on and on until it likes the answer is left to a person.
+  const isEnough = (): boolean => heard.dialogs.length >= 10;
   const hookedAlert = (message?: unknown): void => {
+    if (isEnough()) {
+      alert.call(world, message);
+      return;
+    }
     heard.dialogs[heard.dialogs.length] = { type: 'alert', message: `${message ?? ''}`, accepted: true };
   };
   const hookedConfirm = (message?: unknown): boolean => {
+    if (isEnough()) return confirm.call(world, `${message ?? ''}`);
     heard.dialogs[heard.dialogs.length] = { type: 'confirm', message: `${message ?? ''}`, accepted };
     return accepted;
   };
   const hookedPrompt = (message?: unknown, preset?: unknown): string | null => {
+    if (isEnough()) return prompt.call(world, `${message ?? ''}`, `${preset ?? ''}`);
     const given = text ?? `${preset ?? ''}`;
     heard.dialogs[heard.dialogs.length] = {
       type: 'prompt',

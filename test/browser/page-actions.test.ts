@@ -261,6 +261,7 @@ describe('page_click', () => {
   it('dialogs can be answered instead of shown, and the page has its own again afterwards', async () => {
     const page = await open(`<script>const [o, a] = [open, alert]</script>
       <button id=b onclick="alert('A'); window.answers = [confirm('C?'), prompt('P?', 'preset')]">B</button>`);
+    const cdp = await page.cdp();
     const accepted = await page.act('page_click', { selector: '#b', dialogs: 'accept', prompt_text: 'mine' });
     expect(accepted.changes).toMatchObject({
       dialogs: [
@@ -273,6 +274,16 @@ describe('page_click', () => {
     await page.act('page_click', { selector: '#b', dialogs: 'dismiss' });
     expect(await page.js('answers')).toEqual([false, null]);
     expect(await page.js('[o === open, a === alert]')).toEqual([true, true]);
+    // A page that asks until it likes the answer comes to its end: from the eleventh on a person is asked.
+    await page.js(
+      `b.onclick = () => { window.asked = 0; do asked += 1; while (!confirm('Sure?') && asked < 99) }`,
+    );
+    await cdp.send('Page.enable');
+    const stuck = await page.act('page_click', { selector: '#b', dialogs: 'dismiss' }, 6_000);
+    expect(stuck).toMatchObject({ settled: false, changes: { dialog: { open: true } } });
+    await cdp.send('Page.handleJavaScriptDialog', { accept: true });
+    expect(await page.js('asked')).toBe(11);
+    await cdp.detach();
     await page.close();
   });
 
