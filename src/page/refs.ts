@@ -4,6 +4,7 @@
  */
 import { formatRef, parseRef } from '../protocol/element-ref';
 import { AgentError } from '../protocol/errors';
+import { isConnected, ownerDocument } from './dom';
 
 export class Refs {
   private last = 0;
@@ -34,14 +35,6 @@ export class Refs {
   }
 }
 
-const isConnected = Object.getOwnPropertyDescriptor(Node.prototype, 'isConnected')?.get as (
-  this: Node,
-) => boolean;
-const ownerDocument = Object.getOwnPropertyDescriptor(Node.prototype, 'ownerDocument')?.get as (
-  this: Node,
-) => Document | null;
-
-/** By the getters themselves: a form's own property of that name may be one of its fields. */
 function isInDocument(element: Element): boolean {
-  return isConnected.call(element) && ownerDocument.call(element) === document;
+  return isConnected(element) && ownerDocument(element) === document;
 }
