@@ -148,7 +148,7 @@ function placeholder(element: Element): string {
   );
 }
 
-const FOLDED = /^[\x21-\x7e]*(?: [\x21-\x7e]+)*$/;
+const FOLDED = /^(?:[\x21-\x7e]+(?: [\x21-\x7e]+)*)?$/;
 
 /** White space as a reader has it: one space between words. Signs of icon fonts say nothing and are dropped. */
 export function fold(text: string): string {

@@ -164,7 +164,7 @@ two</textarea><input type=password aria-label=Secret value=hunter2><button disab
       ['/sheet-afar', `<link rel=stylesheet href="${other('/add.css')}">`],
       [
         '/sheet-group',
-        '<style>@media all { a:is(b, .y)::after, .x::before { content: "pre " } } *::after { content: "" }</style>',
+        '<style>@media all { a:is(b, .y)::after, .x::before { content: "pre " } } b > *::after { content: "no" }</style>',
       ],
       ['/sheet-nested', '<style>body { & .x::before { content: "pre " } }</style>'],
     ];
