@@ -2,6 +2,7 @@ import { crx, type ManifestV3Export } from '@crxjs/vite-plugin';
 import { defineConfig } from 'vite';
 import manifest from './manifest.json';
 import { osInterfaceFile } from './scripts/vite-os-interface';
+import { pageAgent } from './scripts/vite-page-agent';
 import { pageScripts } from './scripts/vite-page-scripts';
 import { singleFileWorker } from './scripts/vite-single-file-worker';
 import { validators } from './scripts/vite-validators';
@@ -11,6 +12,7 @@ export default defineConfig({
     validators(),
     osInterfaceFile(),
     crx({ manifest: manifest as ManifestV3Export }),
+    pageAgent(),
     singleFileWorker(),
     pageScripts(),
   ],

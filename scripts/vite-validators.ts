@@ -44,11 +44,12 @@ export function compile(schemas: Schemas): string {
   for (const [index, name] of names.entries()) {
     ajv.addSchema(withoutDescriptions(schemas[name] as JsonObject), `schema${index}`);
   }
+  // `check`, because ajv names its own functions `validate` and a number.
   const code = standaloneCode(
     ajv,
-    Object.fromEntries(names.map((_name, index) => [`tool${index}`, `schema${index}`])),
+    Object.fromEntries(names.map((_name, index) => [`check${index}`, `schema${index}`])),
   );
-  const table = names.map((name, index) => `${JSON.stringify(name)}: tool${index}`).join(',\n  ');
+  const table = names.map((name, index) => `${JSON.stringify(name)}: check${index}`).join(',\n  ');
   return `${importsForRequires(withoutSchemaPaths(code))}\nexport default {\n  ${table}\n};\n`;
 }
 

@@ -52,6 +52,7 @@ import { createPictureStore } from './tools/picture-store';
 import { callPage } from './tools/question-page';
 import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
+import { createTextShelf } from './tools/text-shelf';
 import { longTimer, type SetTimer } from './tools/timing';
 import { createVisibleCapture } from './tools/visible-capture';
 import { buttonFor } from './ui/button-words';
@@ -85,6 +86,7 @@ const captures = createCaptureQueue({
   setTimer,
   captureVisible: createVisibleCapture(browser, now),
 });
+const textShelf = createTextShelf({ storage: browser.storage.session, now, newId });
 const loads = createLoadWatch({ browser, now: monotonic, setTimer });
 let attached: StorageOverview[] | null = null;
 const storageJobs = createStorageJobs({
@@ -129,6 +131,8 @@ const dispatch = createDispatch({
     pictures,
     loads,
     reencode,
+    setTimer,
+    texts: textShelf,
     screen,
     storage: storageJobs.service,
     console: consoles,

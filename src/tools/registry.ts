@@ -4,6 +4,11 @@ import { describeTools } from './describe-tools';
 import { downloadList, downloadStart } from './downloads';
 import { fileList, fileMove, fileReadImage, fileReadText, fileRemove, fileStat, fileWrite } from './files';
 import { osCapabilities, osExecute } from './os-interface';
+import { pageClick, pageFill, pageHover, pagePress, pageScroll, pageSelect } from './page-actions';
+import { pageEvaluate } from './page-evaluate';
+import { pageSnapshot } from './page-snapshot';
+import { pageText } from './page-text';
+import { pageWait } from './page-wait';
 import { screenshot } from './screenshot';
 import { clipboardWrite, notify } from './small-things';
 import { workspaceStoragePath } from './storage-path';
@@ -20,6 +25,16 @@ export const TOOLS: readonly Tool[] = [
   tabClose,
   tabActivate,
   tabNavigate,
+  pageSnapshot,
+  pageText,
+  pageClick,
+  pageFill,
+  pageSelect,
+  pagePress,
+  pageHover,
+  pageScroll,
+  pageWait,
+  pageEvaluate,
   fileList,
   fileStat,
   fileReadText,

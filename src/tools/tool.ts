@@ -14,6 +14,8 @@ import type { ConsoleCapture } from './console-capture';
 import type { LoadWatch } from './load-watch';
 import type { PictureStore } from './picture-store';
 import type { Reencode } from './re-encode';
+import type { TextShelf } from './text-shelf';
+import type { SetTimer } from './timing';
 
 /** tools.md, Permission classes. */
 export type ToolClass = 'observe' | 'interact' | 'files' | 'powerful';
@@ -73,6 +75,10 @@ export interface ToolContext {
   pictures: PictureStore;
   loads: LoadWatch;
   reencode: Reencode;
+  /** For the deadlines of single steps; the request's own is the signal's. */
+  setTimer: SetTimer;
+  /** Long texts of pages, until they are read to the end. */
+  texts: TextShelf;
   /** As a page of the extension sees it; null while none has told. */
   screen: ScreenFacts | null;
   storage: StorageService;

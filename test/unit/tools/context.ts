@@ -9,11 +9,13 @@ import { createLoadWatch } from '../../../src/tools/load-watch';
 import { createPictureStore } from '../../../src/tools/picture-store';
 import type { Reencode } from '../../../src/tools/re-encode';
 import { findTool, TOOLS } from '../../../src/tools/registry';
+import { createTextShelf } from '../../../src/tools/text-shelf';
 import type { ToolContext, ToolResult } from '../../../src/tools/tool';
 import { createVisibleCapture } from '../../../src/tools/visible-capture';
 import { FakeClock } from '../router/fake-clock';
 import { pass } from './async-clock';
 import { FakeChrome, FakeEvent } from './fake-chrome';
+import { MemoryStorage } from './memory-storage';
 import { bytesOf, JPEG, PNG, WEBP } from './pictures';
 
 const PICTURES: Record<string, string> = { 'image/jpeg': JPEG, 'image/png': PNG, 'image/webp': WEBP };
@@ -85,6 +87,12 @@ export class Rig {
       },
       osInterface: async () => osInterface(TOOLS),
       wait: (ms) => new Promise((resolve) => setTimer(() => resolve(), ms)),
+      setTimer,
+      texts: createTextShelf({
+        storage: new MemoryStorage().area,
+        now,
+        newId: () => `text-${this.nextId()}`,
+      }),
       screen: { width: 1920, height: 1080, scale: 2 },
     };
   }

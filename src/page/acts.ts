@@ -1,0 +1,192 @@
+/**
+ * Actions in this document, each in three calls: `act_prepare` looks whether it can be done, `act_begin` starts it
+ * once, `act_look` tells how it went and what changed. None of them waits, because a page whose tab is not shown
+ * has slow timers, and one that shows an alert has none: the service worker does the waiting.
+ */
+import { AgentError, type ErrorCode } from '../protocol/errors';
+import type { JsonObject } from '../protocol/json';
+import type { Key } from '../protocol/keys';
+import { controlOf, type Needs, readiness, standIn } from './actionability';
+import { type ClickOptions, click, takeNewTabs } from './click';
+import type { PageContext } from './commands';
+import { describeElement } from './describe-element';
+import { fill, mustFocus } from './fill';
+import { type ElementTarget, findElement } from './find-element';
+import { hover } from './hover';
+import { type Look, type Message, Observation } from './observe';
+import type { Point } from './pointer';
+import { press } from './press';
+import { type ScrollOptions, scroll } from './scroll';
+import { type SelectOptions, select } from './select';
+
+export type Act =
+  | ({ kind: 'click' } & ClickOptions)
+  | { kind: 'fill'; value: string | boolean }
+  | ({ kind: 'select' } & SelectOptions)
+  | { kind: 'press'; keys: Key[] }
+  | { kind: 'hover' }
+  | ({ kind: 'scroll' } & ScrollOptions);
+
+const NEEDS: Record<Act['kind'], Needs | null> = {
+  click: { pointer: true, enabled: true },
+  fill: { pointer: false, enabled: true },
+  select: { pointer: false, enabled: true },
+  press: { pointer: false, enabled: false },
+  hover: { pointer: true, enabled: false },
+  scroll: null,
+};
+
+export type Prepared =
+  /** `point`: where in this document it would be clicked; null for acts without a pointer. */
+  | { state: 'ready'; ref: string; element: string; point: Point | null }
+  /** `why` is a sentence for the caller. */
+  | { state: 'not_yet'; why: string }
+  /** The selector fits nothing so far. */
+  | { state: 'absent' };
+
+export interface PrepareArgs extends ElementTarget {
+  kind: Act['kind'];
+}
+
+/** Finds the element, scrolls it into view and looks whether it can be acted on. Repeated until it can. */
+export function actPrepare({ kind, ...target }: PrepareArgs, { refs }: PageContext): Prepared {
+  const element = findElement(target, refs);
+  if (!element) return { state: 'absent' };
+  const able = check(element, kind);
+  if (!able.ready) return { state: 'not_yet', why: able.why };
+  const point = NEEDS[kind]?.pointer ? able.point : null;
+  return { state: 'ready', ref: refs.of(element), element: describeElement(element), point };
+}
+
+export interface BeginArgs {
+  /** Of this action alone: begun twice under one id, it is done once. */
+  id: string;
+  /** Left out: what has the focus, or the page. */
+  ref?: string;
+  act: Act;
+  /** Epoch milliseconds: a page that hears of it later must not act any more. */
+  start_by: number;
+}
+
+export type Begun = { begun: true; before: Look } | { begun: false; why: string };
+
+interface Running {
+  observation: Observation;
+  before: Look;
+  done: boolean;
+  result: JsonObject;
+  failure: { code: ErrorCode; message: string } | null;
+  new_tabs: string[];
+}
+
+const running = new Map<string, Running>();
+/** Those that were begun and are over: never again. */
+const known = new Set<string>();
+
+/** Starts the action in a task of its own, so that this call is answered even when the action opens an alert. */
+export function actBegin({ id, ref, act, start_by }: BeginArgs, { refs }: PageContext): Begun {
+  const earlier = running.get(id);
+  if (earlier) return { begun: true, before: earlier.before };
+  if (known.has(id)) throw new AgentError('internal_error');
+  if (Date.now() > start_by) throw new AgentError('timeout');
+  const element = ref === undefined ? null : findElement({ ref }, refs);
+  if (element) {
+    const able = check(element, act.kind);
+    if (!able.ready) return { begun: false, why: able.why };
+  }
+  known.add(id);
+  const observation = new Observation(refs, element);
+  const before = observation.look();
+  const run: Running = { observation, before, done: false, result: {}, failure: null, new_tabs: [] };
+  running.set(id, run);
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    perform(run, element, act);
+  };
+  port2.postMessage(null);
+  return { begun: true, before };
+}
+
+function perform(run: Running, element: Element | null, act: Act): void {
+  try {
+    run.result = { ...carryOut(element, act) };
+  } catch (thrown) {
+    run.failure =
+      thrown instanceof AgentError
+        ? { code: thrown.code, message: thrown.message }
+        : { code: 'internal_error', message: '' };
+  } finally {
+    run.new_tabs = takeNewTabs();
+    run.done = true;
+  }
+}
+
+function carryOut(element: Element | null, act: Act): object {
+  if (act.kind === 'scroll') return scroll(element, act);
+  if (act.kind === 'press') {
+    if (element) mustFocus(controlOf(element));
+    return press(act.keys);
+  }
+  if (!element) throw new AgentError('element_not_found');
+  if (act.kind === 'select') return select(element, act);
+  const able = check(element, act.kind);
+  // Between the last look and now lies no task of the page's that was not already waiting.
+  if (!able.ready) throw new AgentError('element_not_actionable', able.why);
+  switch (act.kind) {
+    case 'click':
+      click(able.hit, able.point, act);
+      return {};
+    case 'hover':
+      hover(able.hit, able.point);
+      return {};
+    case 'fill':
+      return fill(element, act.value, able.point);
+  }
+}
+
+function check(
+  element: Element,
+  kind: Act['kind'],
+): { ready: true; point: Point; hit: Element } | { ready: false; why: string } {
+  const needs = NEEDS[kind];
+  if (!needs) return { ready: true, point: { x: 0, y: 0 }, hit: element };
+  const target = kind === 'scroll' ? element : standIn(element);
+  return readiness(target, needs);
+}
+
+export interface LookArgs {
+  id: string;
+  /** True for the last look: also tells what the page announced, and forgets the action. */
+  last: boolean;
+}
+
+export interface ActLook {
+  done: boolean;
+  result: JsonObject;
+  failure: { code: ErrorCode; message: string } | null;
+  /** Addresses to open in tabs in the background. */
+  new_tabs: string[];
+  now: Look;
+  messages: Message[];
+}
+
+/** How the action went so far. */
+export function actLook({ id, last }: LookArgs, _page: PageContext): ActLook {
+  const run = running.get(id);
+  if (!run) throw new AgentError('internal_error');
+  const { observation, done, result, failure, new_tabs } = run;
+  const look: ActLook = {
+    done,
+    result,
+    failure,
+    new_tabs,
+    now: observation.look(),
+    messages: last ? observation.messages() : [],
+  };
+  if (last) {
+    observation.end();
+    running.delete(id);
+  }
+  return look;
+}

@@ -1,0 +1,62 @@
+/**
+ * The page agent: takes calls of the service worker in this document and answers them. It lives in the
+ * extension's own world of the page, where the page's scripts cannot reach it and have overridden nothing.
+ */
+import { AgentError, type ErrorCode } from '../protocol/errors';
+import { COMMANDS, type PageContext } from './commands';
+import { Refs } from './refs';
+
+export interface PageCall {
+  command: string;
+  args: unknown;
+  /** The first part of this document's refs (element-ref.ts). */
+  ref_prefix: string;
+  /** The address the rules were asked about: the command runs only while the document has it. */
+  url: string;
+  /** The extension's version: an agent that an older one left behind does not answer. */
+  version: string;
+}
+
+export type PageReply =
+  | { reply: 'done'; url: string; result: unknown }
+  /** Nothing was done: the document has another address now. */
+  | { reply: 'moved'; url: string }
+  | { reply: 'failed'; code: ErrorCode; message: string }
+  /** There is no agent of this version in the document. */
+  | { reply: 'absent' };
+
+/** What survives an update of the extension in a page that stays. */
+export interface PageAgent {
+  version: string;
+  refs: Refs | null;
+  call(call: PageCall): Promise<PageReply> | PageReply;
+}
+
+/** Under a symbol: named elements of the page show up as properties of the window, by their strings. */
+export const AGENT_KEY = 'endue.page-agent';
+
+const commands = new Map<string, (args: never, page: PageContext) => unknown>(Object.entries(COMMANDS));
+
+export function createPageAgent(version: string, earlier: PageAgent | undefined): PageAgent {
+  const agent: PageAgent = {
+    version,
+    refs: earlier?.refs ?? null,
+    async call({ command, args, ref_prefix, url, version: wanted }) {
+      if (wanted !== version) return { reply: 'absent' };
+      if (location.href !== url) return { reply: 'moved', url: location.href };
+      agent.refs ??= new Refs(ref_prefix);
+      try {
+        const run = commands.get(command);
+        if (!run) return { reply: 'absent' };
+        const result = await run(args as never, { refs: agent.refs });
+        return { reply: 'done', url: location.href, result };
+      } catch (thrown) {
+        if (thrown instanceof AgentError) {
+          return { reply: 'failed', code: thrown.code, message: thrown.message };
+        }
+        return { reply: 'failed', code: 'internal_error', message: '' };
+      }
+    },
+  };
+  return agent;
+}
