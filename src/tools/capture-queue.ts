@@ -4,7 +4,7 @@
  */
 import type { Content } from '../protocol/content';
 import { CAPTURES_PER_SECOND } from '../protocol/limits';
-import { CaptureQuotaExceeded, captureUnanswered } from './capture-errors';
+import { CaptureNotReady, CaptureQuotaExceeded, captureFailed, captureUnanswered } from './capture-errors';
 import type { SetTimer } from './timing';
 
 /** Requests that are equal in all members may share one capture. */
@@ -35,7 +35,7 @@ export interface Capture {
   after: ActiveTab | null;
 }
 
-/** Captures once. Rejects with `AgentError`, or with `CaptureQuotaExceeded` when Chrome's limit was hit. */
+/** Captures once. Rejects with `AgentError`, `CaptureQuotaExceeded` when Chrome's limit was hit, or `CaptureNotReady`. */
 export type CaptureVisible = (request: CaptureRequest) => Promise<Capture>;
 
 export interface CaptureQueue {
@@ -61,9 +61,14 @@ export const CAPTURE_WINDOW_MS = 1_030;
  */
 export const CAPTURE_DEADLINE_MS = 10_000;
 
+/** How often a capture is tried anew when there was nothing to capture yet. */
+export const CAPTURE_RETRIES = 2;
+
 /** Callers that wait for the same capture. Those that were answered or left are taken out. */
 interface Group {
   request: CaptureRequest;
+  /** How often there was nothing to capture. */
+  not_ready: number;
   callers: Set<Caller>;
 }
 
@@ -119,6 +124,12 @@ export function createCaptureQueue({ now, setTimer, captureVisible }: CaptureQue
           for (const caller of [...group.callers]) caller.resolve(capture);
         }),
       (thrown: unknown) => {
+        if (thrown instanceof CaptureNotReady) {
+          group.not_ready += 1;
+          return end(() =>
+            group.not_ready > CAPTURE_RETRIES ? rejectAll(captureFailed()) : waitAgain(group),
+          );
+        }
         if (!(thrown instanceof CaptureQuotaExceeded)) return end(() => rejectAll(thrown));
         // Calls of an earlier life of this worker count in Chrome: only after this long is one surely free.
         held_until = now() + CAPTURE_WINDOW_MS;
@@ -143,7 +154,7 @@ export function createCaptureQueue({ now, setTimer, captureVisible }: CaptureQue
   function waitingGroup(request: CaptureRequest): Group {
     const equal = waiting.find((group) => isEqual(group.request, request));
     if (equal) return equal;
-    const group = { request, callers: new Set<Caller>() };
+    const group = { request, not_ready: 0, callers: new Set<Caller>() };
     waiting.push(group);
     return group;
   }

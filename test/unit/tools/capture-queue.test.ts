@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AgentError } from '../../../src/protocol/errors';
 import { CAPTURES_PER_SECOND } from '../../../src/protocol/limits';
-import { CaptureQuotaExceeded } from '../../../src/tools/capture-errors';
+import { CaptureNotReady, CaptureQuotaExceeded } from '../../../src/tools/capture-errors';
 import {
   CAPTURE_DEADLINE_MS,
+  CAPTURE_RETRIES,
   CAPTURE_WINDOW_MS,
   type Capture,
   type CaptureQueue,
@@ -18,7 +19,7 @@ const JPEG: CaptureRequest = { window_id: 1, format: 'jpeg', quality: 85 };
 const PNG: CaptureRequest = { window_id: 1, format: 'png', quality: null };
 const never = () => new AbortController().signal;
 
-type Behaviour = { takes: number; fails?: 'quota' | 'error' } | 'hangs';
+type Behaviour = { takes: number; fails?: 'quota' | 'not_ready' | 'error' } | 'hangs';
 
 /** A Chrome that captures as the test says: the nth call behaves as the nth behaviour, the rest well. */
 class Captures {
@@ -43,6 +44,7 @@ class Captures {
       if (behaviour === 'hangs') return;
       this.clock.setTimer(() => {
         if (behaviour.fails === 'quota') reject(new CaptureQuotaExceeded());
+        else if (behaviour.fails === 'not_ready') reject(new CaptureNotReady());
         else if (behaviour.fails) reject(new AgentError('capture_restricted'));
         else resolve(captureOf(number, this.clock.time));
       }, behaviour.takes);
@@ -145,6 +147,22 @@ describe('tools.md, screenshot: one queue serves everyone', () => {
     expect(captures.begun).toHaveLength(2);
     expect(first.value).toBeDefined();
     expect(second.value).toBe(first.value);
+  });
+
+  test('a page with nothing drawn yet is captured a moment later', async () => {
+    const captures = new Captures([{ takes: 2, fails: 'not_ready' }]);
+    const first = outcome(captures.queue.capture(JPEG, never()));
+    await pass(captures.clock, 2 * CAPTURE_WINDOW_MS);
+    expect(captures.begun).toHaveLength(2);
+    expect(first.value).toBeDefined();
+  });
+
+  test('one that never draws is screen_unavailable after a few tries', async () => {
+    const captures = new Captures(Array.from({ length: 9 }, () => ({ takes: 2, fails: 'not_ready' })));
+    const first = outcome(captures.queue.capture(JPEG, never()));
+    await pass(captures.clock, 9 * CAPTURE_WINDOW_MS);
+    expect(captures.begun).toHaveLength(1 + CAPTURE_RETRIES);
+    expect(first.reason).toMatchObject({ code: 'screen_unavailable' });
   });
 
   test('a quota error keeps its place in front of others', async () => {
