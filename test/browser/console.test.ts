@@ -5,7 +5,7 @@ import { EXTENSION_ORIGIN } from './harness/agent-browser';
 import type { CdpSession } from './harness/cdp';
 import { isolatedWorld } from './harness/isolated-world';
 import { html } from './harness/site';
-import { call, inServiceWorker, openTab, refusal, serveAlert } from './harness/tool-calls';
+import { call, inServiceWorker, listTabs, openTab, refusal, serveAlert } from './harness/tool-calls';
 import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
 
@@ -313,8 +313,11 @@ describe('console_read', () => {
       world,
       `chrome.tabs.create({ url: 'chrome://version', active: false }).then(({ id }) => id)`,
     );
-    await until('it is there', async () =>
-      (await world.browser.targets()).some(({ url }) => url.startsWith('chrome://version')),
+    await until('it is loaded', async () =>
+      (await listTabs(world)).some(
+        ({ tab_id, url, status }) =>
+          tab_id === version && url.startsWith('chrome://') && status === 'complete',
+      ),
     );
     expect((await refusal(world, 'console_read', { tab_id: version })).error_code).toBe('page_restricted');
     await call(world, 'tab_close', { tab_id: version });
