@@ -4,7 +4,7 @@ import type { EffectiveSettings } from '../settings/effective-settings';
 import type { ManagedPolicy, PolicyProblem } from '../settings/managed-policy';
 import {
   classPermission,
-  HANDSHAKE_TOOLS,
+  OWN_NAME_ONLY,
   type PermissionSources,
   type PermissionSubject,
   toolPermission,
@@ -53,7 +53,7 @@ function classState(
   all: readonly PermissionSubject[],
   sources: PermissionSources,
 ): ClassPermissionState[] {
-  const tools = all.filter((tool) => tool.class === toolClass && !HANDSHAKE_TOOLS.includes(tool.name));
+  const tools = all.filter((tool) => tool.class === toolClass && !OWN_NAME_ONLY.includes(tool.name));
   if (tools.length === 0) return [];
   return [
     {

@@ -20,8 +20,16 @@ export interface Permission {
   managed: boolean;
 }
 
-/** Without their answers no connection is ever online (wire.md §3): only their own name counts. */
-export const HANDSHAKE_TOOLS: readonly string[] = ['describe_tools', 'workspace_info'];
+/**
+ * Only their own name counts: without the first two no connection is ever online (wire.md §3), and the others stand
+ * for tools of every class, which are judged by themselves.
+ */
+export const OWN_NAME_ONLY: readonly string[] = [
+  'describe_tools',
+  'workspace_info',
+  'os_capabilities',
+  'os_execute',
+];
 
 export interface PermissionSubject {
   name: string;
@@ -35,8 +43,8 @@ export function toolPermission(
   { name, class: toolClass, requires_confirmation }: PermissionSubject,
   { managed, person }: PermissionSources,
 ): Permission {
-  const isHandshake = HANDSHAKE_TOOLS.includes(name);
-  const said = (by: Permissions) => by.get(name) ?? (isHandshake ? undefined : by.get(toolClass));
+  const standsAlone = OWN_NAME_ONLY.includes(name);
+  const said = (by: Permissions) => by.get(name) ?? (standsAlone ? undefined : by.get(toolClass));
   const fixed = said(managed);
   if (fixed !== undefined) return { permission: fixed, managed: true };
   const permission = said(person) ?? (requires_confirmation ? 'ask' : defaultPermission(toolClass));

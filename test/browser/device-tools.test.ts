@@ -22,6 +22,9 @@ beforeAll(async () => {
   homeBefore = process.env.HOME;
   process.env.HOME = home;
   world = await createWorld();
+  for (const name of ['download_start', 'download_list']) {
+    await world.browser.message('permissions.set', { name, permission: 'allow' });
+  }
   const { site } = world;
   const file = (text: string) => (_request: unknown, response: ServerResponse) => {
     response.writeHead(200, {

@@ -14,6 +14,7 @@ let served = 0;
 
 beforeAll(async () => {
   world = await createWorld();
+  await world.browser.message('permissions.set', { name: 'page_evaluate', permission: 'allow' });
   elsewhere = await startSite();
   world.site.serve('/next', html('<!doctype html><title>next</title><p>The next page'));
   shown = await shownTab();

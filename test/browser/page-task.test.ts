@@ -15,6 +15,7 @@ let payments: Site;
 
 beforeAll(async () => {
   world = await createWorld();
+  await world.browser.message('permissions.set', { name: 'page_evaluate', permission: 'allow' });
   payments = await startSite();
   serveShop(world.site, payments);
 });

@@ -37,6 +37,15 @@ describe('policy.md: tool_permissions', () => {
     });
   });
 
+  test('what stands for tools of every class is shut by its own name only', () => {
+    const { blocked_tools } = toolPolicy(
+      { managed: new Map([['observe', 'deny']]), person: new Map() },
+      true,
+      [tool('os_execute', 'observe'), tool('os_capabilities', 'observe'), tool('screenshot', 'observe')],
+    );
+    expect([...blocked_tools]).toEqual(['screenshot']);
+  });
+
   test('a class rules its tools, a tool’s own name counts before its class', () => {
     expect(policyFor({ interact: 'deny' }).shut).toEqual(['tab_open', 'tab_close']);
     expect(policyFor({ interact: 'deny', tab_open: 'allow' }).shut).toEqual(['tab_close']);
