@@ -118,7 +118,7 @@ const SCENES: Record<string, Scene> = {
   file_write: () => ({ path: 'notes/tomorrow.md', text: '# Tomorrow\n\nPlant the tomatoes.\n' }),
   file_move: async ({ write }) => {
     await write('draft.md', 'A draft.\n');
-    return { path: 'draft.md', to: 'notes/draft.md', overwrite: true };
+    return { path: 'draft.md', to: 'notes/draft.md' };
   },
   file_remove: async ({ write }) => {
     await write('old/one.md', 'One.\n');
