@@ -68,6 +68,9 @@ function fields(schema: JsonObject): string {
 function typeOf(property: JsonValue | undefined): string {
   if (!isJsonObject(property)) return 'any';
   if (Array.isArray(property.enum)) return property.enum.map((one) => `\`${String(one)}\``).join(', ');
+  const several = property.anyOf ?? property.oneOf;
+  if (Array.isArray(several)) return several.map(typeOf).join(' or ');
+  if (Array.isArray(property.type)) return property.type.join(' or ');
   if (property.type === 'array') return `list of ${typeOf(property.items)}`;
   return typeof property.type === 'string' ? property.type : 'any';
 }

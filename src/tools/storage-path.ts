@@ -23,8 +23,9 @@ export const workspaceStoragePath = defineTool<JsonObject>({
     'changed elsewhere, and to place, remove or link whole folders. The mode says what is done: save_path commits a path (with seal: true it is ' +
     'read-only here from then on), unseal_path lifts a seal, place_path brings a path that does not exist here, remove_path takes an unchanged ' +
     'path away, path_sync brings remote changes of some paths, link_pull, link_push and link_remove do the same for a linked folder. ' +
-    'Returns the revision, and by mode sealed, hash, files, bytes, uploaded_bytes, unstable, kept, overwritten or recovered. ' +
-    'Unsaved files on the device are never overwritten: they are listed in kept. After an error everything is as it was before.',
+    'Returns the revision, and by mode sealed, hash, files, bytes, uploaded_bytes, unstable, kept, deferred, overwritten or recovered. ' +
+    'Unsaved files on the device are never overwritten: they are listed in kept. Changes of others that cannot be brought here now, because of a seal ' +
+    'or a name this device cannot hold, are listed in deferred. After an error everything is as it was before.',
   input_schema: {
     type: 'object',
     additionalProperties: false,

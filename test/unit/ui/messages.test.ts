@@ -5,6 +5,7 @@ import { parseSync } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../../../src/protocol/errors';
 import { type PolicyReason, readManagedPolicy } from '../../../src/settings/managed-policy';
+import { TOOLS } from '../../../src/tools/registry';
 import { outcomeInWords, toolInWords } from '../../../src/ui/activity/activity-words';
 import type { MessageKey } from '../../../src/ui/i18n';
 import { MESSAGES, type Message, texts } from './texts';
@@ -15,12 +16,6 @@ const uiFiles = readdirSync(ui, { recursive: true, encoding: 'utf8' }).filter((n
 
 const placeholdersIn = ({ message }: Message): string[] =>
   [...message.matchAll(/\$(\w+)\$/g)].map(([, name = '']) => name.toLowerCase()).sort();
-
-/** The names in tools.md, Catalogue. */
-const TOOLS =
-  'describe_tools workspace_info screenshot os_capabilities os_execute workspace_storage_path tab_list tab_open tab_close tab_activate tab_navigate page_snapshot page_text page_click page_fill page_select page_press page_hover page_scroll page_wait page_evaluate console_read console_watch file_list file_stat file_read_text file_read_image file_write file_move file_remove download_start download_list clipboard_write notify'.split(
-    ' ',
-  );
 
 describe('_locales', () => {
   it('both languages have the same messages with the same placeholders', () => {
@@ -53,7 +48,7 @@ describe('_locales', () => {
         expect(words.known(`outcome_${outcome}`), outcome).not.toBeNull();
         expect(outcomeInWords({ outcome }, words)).toBe(words.known(`outcome_${outcome}`));
       }
-      for (const tool of TOOLS) expect(toolInWords(tool, words), tool).toMatchObject({ verbatim: false });
+      for (const { name } of TOOLS) expect(toolInWords(name, words), name).toMatchObject({ verbatim: false });
     }
   });
 
