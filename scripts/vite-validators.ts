@@ -1,7 +1,8 @@
 /**
  * Compiles the JSON Schemas to validators while building: MV3 forbids `eval`, which ajv would need at run
- * time. Serves `virtual:frame-validators` for what the relay sends, `virtual:tool-validators` for the tools' inputs,
- * and `virtual:agent-frame-validators`, by which tests check what the agent sends.
+ * time. Serves `virtual:frame-validators` for what the relay sends, `virtual:tool-validators` for the tools' inputs
+ * (with the tool behind each OS action type, so that nobody needs the registry for that), and
+ * `virtual:agent-frame-validators`, by which tests check what the agent sends.
  */
 import Ajv2020 from 'ajv/dist/2020';
 import standaloneCode from 'ajv/dist/standalone';
@@ -12,10 +13,13 @@ import { TOOLS } from '../src/tools/registry';
 
 type Schemas = Record<string, object>;
 
-const MODULES: Record<string, () => Schemas> = {
-  'virtual:frame-validators': () => RELAY_FRAME_SCHEMAS,
-  'virtual:agent-frame-validators': () => AGENT_FRAME_SCHEMAS,
-  'virtual:tool-validators': () => Object.fromEntries(TOOLS.map((tool) => [tool.name, tool.input_schema])),
+const MODULES: Record<string, () => string> = {
+  'virtual:frame-validators': () => compile(RELAY_FRAME_SCHEMAS),
+  'virtual:agent-frame-validators': () => compile(AGENT_FRAME_SCHEMAS),
+  'virtual:tool-validators': () => {
+    const schemas = Object.fromEntries(TOOLS.map((tool) => [tool.name, tool.input_schema]));
+    return `${compile(schemas)}export const os_actions = ${JSON.stringify(osActions(), null, 2)};\n`;
+  },
 };
 
 export function validators(): Plugin {
@@ -23,10 +27,15 @@ export function validators(): Plugin {
     name: 'endue-validators',
     resolveId: (id) => (id in MODULES ? `\0${id}` : undefined),
     load(id) {
-      const schemas = id.startsWith('\0') ? MODULES[id.slice(1)] : undefined;
-      return schemas ? compile(schemas()) : undefined;
+      return id.startsWith('\0') ? MODULES[id.slice(1)]?.() : undefined;
     },
   };
+}
+
+function osActions(): Record<string, string> {
+  return Object.fromEntries(
+    TOOLS.flatMap(({ name, os_action }) => (os_action === null ? [] : [[os_action, name]])),
+  );
 }
 
 /** One ES module whose default export maps each schema's name to its validator. */

@@ -2,7 +2,6 @@
  * The service worker: the router, wired to the browser. Everything that Chrome may wake it for is registered
  * in this first turn. It may die between any two awaits and keeps nothing that it could not lose.
  */
-import validators from 'virtual:tool-validators';
 import { readAgentFacts } from './platform/agent-facts';
 import { ensureAlarms, onAlarm } from './platform/alarms';
 import { sendBody } from './platform/answer-channel';
@@ -121,7 +120,6 @@ const confirmation = createConfirmation({
 const dispatch = createDispatch({
   ledger,
   findTool,
-  validators,
   policy,
   surroundings: async () => ({
     browser,

@@ -1,4 +1,5 @@
 /** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
+import validators, { os_actions } from 'virtual:tool-validators';
 import { receiveBodies } from './platform/answer-channel';
 import { browser } from './platform/browser';
 import { copyText } from './platform/clipboard';
@@ -18,6 +19,7 @@ import { readAnswerBody } from './router/ledger-database';
 import type { FromWorker } from './storage/worker-messages';
 import { createConsoleIntake } from './tools/console-intake';
 import { createConsoleStore } from './tools/console-store';
+import { inputComplaints } from './tools/input-complaint';
 
 const clock: Clock = {
   wall: () => Date.now(),
@@ -57,6 +59,8 @@ const host: RelayHost = new RelayHost({
   network: navigator.onLine,
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   storages,
+  // Here and not in the service worker: that would load all of them at each of its many starts.
+  complain: inputComplaints(validators, os_actions),
 });
 
 function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => void): WorkerLine {

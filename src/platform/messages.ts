@@ -75,6 +75,8 @@ export interface RequestText {
   input: import('../protocol/json').JsonValue;
   /** The sentence of `invalid_request` when the frame was malformed, else null. */
   malformed: string | null;
+  /** The sentence of `invalid_input`; null: the input fits, or there is no such tool. Says nothing of a malformed one. */
+  invalid: string | null;
 }
 
 export interface Overview {

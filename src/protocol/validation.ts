@@ -34,6 +34,14 @@ export function complaint(errors: readonly ValidationError[] | null | undefined,
       return `${field} must be one of ${JSON.stringify(first.params.allowedValues)}.`;
     case 'const':
       return `${field} must be ${JSON.stringify(first.params.allowedValue)}.`;
+    case 'minLength':
+      return `${field} must have at least ${counted(first.params.limit, 'character')}.`;
+    case 'maxLength':
+      return `${field} must have at most ${counted(first.params.limit, 'character')}.`;
+    case 'minItems':
+      return `${field} must have at least ${counted(first.params.limit, 'item')}.`;
+    case 'maxItems':
+      return `${field} must have at most ${counted(first.params.limit, 'item')}.`;
     default:
       return `${field} ${first.message ?? 'is malformed'}.`;
   }
@@ -47,6 +55,10 @@ function exclusiveFields(errors: readonly ValidationError[]): string[] {
     return keyword === 'false schema' ? [instancePath.slice(1)] : [];
   });
   return [...new Set(fields)].sort();
+}
+
+function counted(limit: unknown, what: string): string {
+  return `${String(limit)} ${what}${limit === 1 ? '' : 's'}`;
 }
 
 function listed(fields: readonly string[]): string {

@@ -10,6 +10,8 @@ declare module 'virtual:agent-frame-validators' {
 }
 
 declare module 'virtual:tool-validators' {
+  /** The name of the tool behind each OS action type. */
+  export const os_actions: Readonly<Record<string, string>>;
   /** Keyed by tool name. */
   const validators: Record<string, import('./validation').Validate>;
   export default validators;

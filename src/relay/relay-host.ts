@@ -43,6 +43,7 @@ export interface RelayHostParts extends UploadParts, Pick<ComposeParts, 'readBod
   network: boolean;
   screen(): ScreenFacts;
   storages: DeskParts['storages'];
+  complain: DeskParts['complain'];
 }
 
 /** An answer of this size or more waits for a ping that is about to be due. */
@@ -98,6 +99,7 @@ export class RelayHost {
       now: () => this.#now(),
       screen: parts.screen,
       storages: parts.storages,
+      complain: parts.complain,
       platform: () => originOf(this.#connection.dial?.endpoint ?? ''),
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),

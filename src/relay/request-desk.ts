@@ -6,11 +6,18 @@
 import type { AnswerMessage, ScreenFacts, StorageOverview } from '../platform/messages';
 import type { ErrorCode } from '../protocol/errors';
 import type { Progress, ToolAckFrame } from '../protocol/frames';
+import type { JsonValue } from '../protocol/json';
 import type { ReadFrame } from '../protocol/read-frame';
 import type { HandshakeTool } from './connection';
 import type { Outbox } from './outbox';
 import { ProgressThrottle } from './progress-throttle';
-import { contentOf, type QueuedRequest, RequestQueue, requestText } from './request-queue';
+import {
+  contentOf,
+  type QueuedRequest,
+  type ReceivedRequest,
+  RequestQueue,
+  requestText,
+} from './request-queue';
 import { errorOutcome, isAnswerable, type ResponseFrame, responseFrame } from './response-frame';
 import type { RouterLine } from './router-line';
 
@@ -30,6 +37,8 @@ export interface DeskParts {
   };
   /** Origin of the relay. */
   platform(): string;
+  /** What is wrong with the input of a tool, as a sentence; null when it fits or there is no such tool. Never throws. */
+  complain(command: string, input: JsonValue): string | null;
   /** Sends a small frame at once, ahead of all answers; does nothing while no socket is open. */
   sendNow(text: string): void;
   /** Makes an answer into its frame, which may take an upload. Never rejects. */
@@ -63,7 +72,7 @@ export class RequestDesk {
     if (!isAnswerable(id)) return false;
     const ack: ToolAckFrame = { type: 'tool_ack', id };
     this.#parts.sendNow(JSON.stringify(ack));
-    const received = { id, socket, ...partsOf(frame) };
+    const received = { id, socket, ...this.#partsOf(frame) };
     // The answer that still waits there is the answer of this resend too.
     if (this.#parts.outbox.keeps(id, received.content)) return true;
     const taken = this.#queue.receive(received, this.#parts.now());
@@ -143,6 +152,22 @@ export class RequestDesk {
     return this.#queue.has(request);
   }
 
+  #partsOf(frame: RequestFrame): Omit<ReceivedRequest, 'id' | 'socket'> {
+    if (frame.kind === 'tool_request') {
+      const { command, input, timeout_ms } = frame.request;
+      const content = contentOf(command, input);
+      return { command, content, malformed: null, invalid: this.#parts.complain(command, input), timeout_ms };
+    }
+    const command = typeof frame.command === 'string' ? frame.command : null;
+    return {
+      command,
+      content: contentOf(command, frame.input),
+      malformed: frame.sentence,
+      invalid: null,
+      timeout_ms: MALFORMED_TIMEOUT_MS,
+    };
+  }
+
   #start(): void {
     for (const request of this.#queue.start()) void this.#run(request);
     this.#parts.changed();
@@ -217,23 +242,4 @@ export class RequestDesk {
     this.#parts.outbox.put({ id, content, socket, text, bytes, handshake });
     this.#parts.changed();
   }
-}
-
-function partsOf(frame: RequestFrame): {
-  command: string | null;
-  content: string;
-  malformed: string | null;
-  timeout_ms: number;
-} {
-  if (frame.kind === 'tool_request') {
-    const { command, input, timeout_ms } = frame.request;
-    return { command, content: contentOf(command, input), malformed: null, timeout_ms };
-  }
-  const command = typeof frame.command === 'string' ? frame.command : null;
-  return {
-    command,
-    content: contentOf(command, frame.input),
-    malformed: frame.sentence,
-    timeout_ms: MALFORMED_TIMEOUT_MS,
-  };
 }

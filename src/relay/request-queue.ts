@@ -18,6 +18,8 @@ export interface ReceivedRequest {
   content: string;
   /** The sentence of `invalid_request`, or null for a well-formed request. */
   malformed: string | null;
+  /** The sentence of `invalid_input`, or null. */
+  invalid: string | null;
   timeout_ms: number;
   /** The number of the socket it came by. */
   socket: number;
@@ -38,6 +40,7 @@ export interface QueuedRequest {
   /** See `contentOf`. */
   readonly content: string;
   readonly malformed: string | null;
+  readonly invalid: string | null;
   readonly received_at: number;
   readonly deadline: number;
   /** The socket by which it, or the last resend of it, came. */
@@ -77,7 +80,7 @@ export class RequestQueue {
    * asked for, in their order.
    */
   receive(received: ReceivedRequest, now: number): Received {
-    const { id, command, content, malformed, socket } = received;
+    const { id, command, content, malformed, invalid, socket } = received;
     const siblings = this.#ofId(id);
     const same = siblings.find((request) => request.content === content);
     if (same) {
@@ -90,6 +93,7 @@ export class RequestQueue {
       command,
       content,
       malformed,
+      invalid,
       received_at: now,
       deadline: now + received.timeout_ms,
       socket,
@@ -242,8 +246,9 @@ export class RequestQueue {
 }
 
 /** The `RequestText` of `request.run` and `request.settle` as JSON text. */
-export function requestText({ id, content, malformed }: QueuedRequest, platform: string): string {
-  return `{"platform":${JSON.stringify(platform)},"id":${JSON.stringify(id)},${content},"malformed":${JSON.stringify(malformed)}}`;
+export function requestText({ id, content, malformed, invalid }: QueuedRequest, platform: string): string {
+  const sentences = `"malformed":${JSON.stringify(malformed)},"invalid":${JSON.stringify(invalid)}`;
+  return `{"platform":${JSON.stringify(platform)},"id":${JSON.stringify(id)},${content},${sentences}}`;
 }
 
 /** Command and input as one text that is equal exactly when both are equal as JSON values (rule 4). */

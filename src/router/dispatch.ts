@@ -33,7 +33,6 @@ export type ToolSurroundings = Omit<
 export interface DispatchOptions {
   ledger: Ledger;
   findTool: GateRules['findTool'];
-  validators: GateRules['validators'];
   /** Asked for every request: a changed rule counts from the next one on (wire.md §8). */
   policy(): Promise<ToolPolicy>;
   surroundings(): Promise<ToolSurroundings>;
@@ -256,7 +255,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   /** Null when the policy cannot be read: then nothing is allowed. */
   async function gateRules(): Promise<GateRules | null> {
     try {
-      return { findTool: options.findTool, validators: options.validators, policy: await options.policy() };
+      return { findTool: options.findTool, policy: await options.policy() };
     } catch (thrown) {
       options.log(`the policy cannot be read: ${kindOf(thrown)}`);
       return null;

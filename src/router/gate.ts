@@ -1,17 +1,15 @@
 /**
  * What must be true of a request before its tool may start (wire.md §7, tools.md): well-formed, a known
- * tool, allowed now, an input that fits the schema. Pure.
+ * tool, allowed now, an input that fits the schema. Pure. Whether the input fits was found out where the request
+ * was received, and came with it.
  */
 import type { RequestText } from '../platform/messages';
 import { AgentError, toAgentError } from '../protocol/errors';
 import { isJsonObject, type JsonObject } from '../protocol/json';
-import { complaint, type Validate } from '../protocol/validation';
 import type { StoodFor, Tool, ToolPolicy } from '../tools/tool';
 
 export interface GateRules {
   findTool(name: string): Tool | undefined;
-  /** Compiled input schemas, keyed by tool name. */
-  validators: Readonly<Record<string, Validate>>;
   policy: ToolPolicy;
 }
 
@@ -22,38 +20,34 @@ export type Passed =
   | { pass: false; refusal: AgentError };
 
 export function gate(request: RequestText, rules: GateRules): Passed {
-  const { command, input, malformed } = request;
+  const { command, input, malformed, invalid } = request;
   if (malformed !== null || command === null || !isJsonObject(input)) {
     return refuse(new AgentError('invalid_request', malformed ?? undefined));
   }
   const tool = rules.findTool(command);
   if (!tool) return refuse(new AgentError('unknown_tool'));
-  const passed = judge({ tool, input, input_name: 'input' }, rules);
-  return passed.pass && tool.standsFor ? judgeBehind(tool, input, rules) : passed;
+  if (rules.policy.blocked_tools.has(tool.name)) return refuse(new AgentError('capability_denied'));
+  return tool.standsFor ? judgeBehind(tool, input, invalid, rules) : judge(tool, input, invalid, rules);
 }
 
-function judge(
-  { tool, input, input_name }: Pick<StoodFor, 'tool' | 'input' | 'input_name'>,
-  { policy, validators }: GateRules,
-): Passed {
+function judge(tool: Tool, input: JsonObject, invalid: string | null, { policy }: GateRules): Passed {
   if (policy.blocked_tools.has(tool.name)) return refuse(new AgentError('capability_denied'));
-  const validate = validators[tool.name];
-  if (!validate?.(input))
-    return refuse(new AgentError('invalid_input', complaint(validate?.errors, input_name)));
+  if (invalid !== null) return refuse(new AgentError('invalid_input', invalid));
   return { pass: true, tool, input, policy, ask: policy.asked_tools.has(tool.name) };
 }
 
 /** The tool behind a type (os-interface.md) passes as itself; only its answer is put into other words. */
-function judgeBehind(front: Tool, given: JsonObject, rules: GateRules): Passed {
+function judgeBehind(front: Tool, given: JsonObject, invalid: string | null, rules: GateRules): Passed {
   let behind: StoodFor | undefined;
   try {
     behind = front.standsFor?.(given);
   } catch (thrown) {
-    return refuse(toAgentError(thrown));
+    // What does not fit need not be understood: then the complaint is why.
+    return refuse(invalid === null ? toAgentError(thrown) : new AgentError('invalid_input', invalid));
   }
   if (!behind) return refuse(new AgentError('internal_error'));
   const { tool, wrap } = behind;
-  const passed = judge(behind, rules);
+  const passed = judge(tool, behind.input, invalid, rules);
   if (!passed.pass) return passed;
   return {
     ...passed,

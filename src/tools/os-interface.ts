@@ -93,7 +93,6 @@ export function osExecute(catalogue: () => readonly Tool[]): Tool {
       return {
         tool,
         input,
-        input_name: 'input.input',
         wrap: ({ output, attachments = [] }) => ({
           output: { interface_version: INTERFACE_VERSION, type, result: output },
           attachments: attachments.map((attachment) => ({ ...attachment, inside: 'result' })),

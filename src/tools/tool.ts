@@ -97,8 +97,6 @@ export interface ToolContext {
 export interface StoodFor {
   tool: Tool;
   input: JsonObject;
-  /** What a complaint about the input calls it. */
-  input_name: string;
   /** The answer of the one that stands for it. */
   wrap(result: ToolResult): ToolResult;
 }

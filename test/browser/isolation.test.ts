@@ -51,6 +51,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     command: 'tab_open',
     input: { url: world.site.url('/stolen') },
     malformed: null,
+    invalid: null,
   };
   const request = JSON.stringify(run);
   return {

@@ -66,6 +66,16 @@ describe('the built extension', () => {
     expect(withWasm.map(name)).toEqual([expect.stringMatching(/storage-worker/)]);
   });
 
+  it('checks the tools’ inputs in the offscreen document, not in the worker that starts so often', () => {
+    // What ajv's code says of an unknown key.
+    const validating = scripts.filter((path) => read(path).includes('must NOT have additional properties'));
+    expect(validating.map(name)).toEqual([expect.stringMatching(/^assets\/offscreen-/)]);
+  });
+
+  it('keeps the service worker small: each byte costs at each of its starts', () => {
+    expect(statSync(join(dist, 'service-worker.js')).size).toBeLessThan(190_000);
+  });
+
   it('stays small: under 600 KB in all', () => {
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
     expect(size).toBeLessThan(600_000);

@@ -1,6 +1,6 @@
 import agentFrameValidators from 'virtual:agent-frame-validators';
 import frameValidators from 'virtual:frame-validators';
-import toolValidators from 'virtual:tool-validators';
+import toolValidators, { os_actions } from 'virtual:tool-validators';
 import { describe, expect, test } from 'vitest';
 import { compile, validators } from '../../../scripts/vite-validators';
 import { AGENT_FRAME_SCHEMAS, RELAY_FRAME_SCHEMAS } from '../../../src/protocol/schemas';
@@ -36,5 +36,11 @@ describe('wire.md §4: validators are compiled at build time (an extension may n
     expect(Object.keys(frameValidators).sort()).toEqual(Object.keys(RELAY_FRAME_SCHEMAS).sort());
     expect(Object.keys(agentFrameValidators).sort()).toEqual(Object.keys(AGENT_FRAME_SCHEMAS).sort());
     expect(Object.keys(toolValidators).sort()).toEqual(TOOLS.map(({ name }) => name).sort());
+  });
+
+  test('os-interface.md: beside them is the tool behind each type', () => {
+    const typed = TOOLS.filter(({ os_action }) => os_action !== null);
+    expect(typed.length).toBeGreaterThan(20);
+    expect(os_actions).toEqual(Object.fromEntries(typed.map(({ name, os_action }) => [os_action, name])));
   });
 });

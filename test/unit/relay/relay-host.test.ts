@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { RequestText, RouterMessages, StorageOverview } from '../../../src/platform/messages';
 import { PING_FRAME } from '../../../src/protocol/frames';
+import { isJsonObject } from '../../../src/protocol/json';
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits';
 import { dialDecision } from './support/client';
 import { World } from './support/world';
@@ -238,6 +239,44 @@ describe('wire.md §5 rule 2: tolerance', () => {
     world.request('bad too', {}, { timeout_ms: 0 });
     await world.clock.pass(10);
     expect(world.answers('bad too')).toHaveLength(1);
+  });
+
+  it('the input is judged once, as it comes, and the router is told with run and settle alike', async () => {
+    const judged: [string, unknown][] = [];
+    const world = await new World({
+      complain: (command, input) => {
+        if (command === 'work') judged.push([command, input]);
+        return isJsonObject(input) && input.bad ? 'input has an unknown field "bad".' : null;
+      },
+    }).start();
+    const toldOf = (type: 'request.run' | 'request.settle', id: string) =>
+      world.router
+        .of(type)
+        .map(({ input }) => JSON.parse((input as { request: string }).request) as RequestText)
+        .filter((told) => told.id === id)
+        .map(({ invalid }) => invalid);
+    world.request('odd', {}, { timeout_ms: 0 });
+    world.request('fits');
+    world.request('bad', { bad: 1, ms: 30_000 });
+    world.request('slow 1', { ms: 30_000 });
+    world.request('slow 2', { ms: 30_000 });
+    world.request('slow 3', { ms: 30_000 });
+    world.request('queued', { bad: 2 });
+    expect(judged.map(([, input]) => input)).toEqual([
+      {},
+      { bad: 1, ms: 30_000 },
+      ...Array(3).fill({ ms: 30_000 }),
+      { bad: 2 },
+    ]);
+    world.socket.say({ type: 'cancel_request', id: 'queued' });
+    // Asked again and again while it runs.
+    await world.clock.pass(25_000);
+    expect(toldOf('request.run', 'odd')).toEqual([null]);
+    expect(toldOf('request.run', 'fits')).toEqual([null]);
+    expect(new Set(toldOf('request.run', 'bad'))).toEqual(new Set(['input has an unknown field "bad".']));
+    expect(toldOf('request.run', 'bad').length).toBeGreaterThan(1);
+    expect(toldOf('request.settle', 'queued')).toEqual(['input has an unknown field "bad".']);
+    expect(judged).toHaveLength(6);
   });
 
   it('an id that no frame could hold is dropped: no answer could leave', async () => {

@@ -21,6 +21,7 @@ function request(
     command,
     content: contentOf(command, input),
     malformed: null,
+    invalid: null,
     timeout_ms: 60_000,
     socket: 1,
     ...rest,
@@ -184,6 +185,7 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
         command: 'tab_list',
         input: {},
         malformed: null,
+        invalid: null,
       });
     }
     expect(queue.cancel('toString')).toBeNull();
@@ -197,10 +199,11 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
         fc.jsonValue(),
         (id, command, input) => {
           const content = contentOf(command, input as JsonValue);
-          const queued = taken(new RequestQueue(), { ...request(id), command, content, malformed: 'so' });
+          const sentences = { malformed: 'so', invalid: `${command} "${id}"` };
+          const queued = taken(new RequestQueue(), { ...request(id), command, content, ...sentences });
           const platform = 'wss://r.test';
           const text = JSON.parse(requestText(queued, platform)) as RequestText;
-          expect(text).toEqual(JSON.parse(JSON.stringify({ platform, id, command, input, malformed: 'so' })));
+          expect(text).toEqual(JSON.parse(JSON.stringify({ platform, id, command, input, ...sentences })));
         },
       ),
     );

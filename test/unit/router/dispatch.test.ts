@@ -189,7 +189,14 @@ describe('the gate', () => {
   test('wire.md §8: a malformed frame without a usable command or input is answered and used up', async () => {
     const rig = createRig();
     const malformed = 'tool_request lacks the field "command".';
-    const asked = { platform: 'wss://r.test', id: 'r', command: null, input: [1] as JsonValue, malformed };
+    const asked = {
+      platform: 'wss://r.test',
+      id: 'r',
+      command: null,
+      input: [1] as JsonValue,
+      malformed,
+      invalid: null,
+    };
     const first = await answerFor(rig.worker('w'), asked);
     expect(outcomeOf(first)).toMatchObject({ error_code: 'invalid_request', error: malformed });
     expect(await answerFor(rig.worker('w'), asked)).toEqual(first);

@@ -1,19 +1,28 @@
 /** os-interface.md: a tool and its type run the same code with the same checks. */
-import validators from 'virtual:tool-validators';
+import validators, { os_actions } from 'virtual:tool-validators';
 import { describe, expect, test } from 'vitest';
 import type { RequestText } from '../../../src/platform/messages';
 import type { JsonObject } from '../../../src/protocol/json';
 import { gate, type Passed } from '../../../src/router/gate';
+import { inputComplaints } from '../../../src/tools/input-complaint';
 import { findTool, TOOLS } from '../../../src/tools/registry';
 import type { ToolContext } from '../../../src/tools/tool';
 
 const context = {} as ToolContext;
+const complain = inputComplaints(validators, os_actions);
 
 function judge(command: string, input: JsonObject, blocked: string[] = [], asked: string[] = []): Passed {
-  const request: RequestText = { platform: 'https://relay.test', id: '1', command, input, malformed: null };
+  const invalid = complain(command, input);
+  const request: RequestText = {
+    platform: 'https://relay.test',
+    id: '1',
+    command,
+    input,
+    malformed: null,
+    invalid,
+  };
   return gate(request, {
     findTool,
-    validators,
     policy: { managed: false, blocked_tools: new Set(blocked), asked_tools: new Set(asked) },
   });
 }
@@ -21,6 +30,41 @@ function judge(command: string, input: JsonObject, blocked: string[] = [], asked
 function refusal(passed: Passed): string {
   return passed.pass ? 'passed' : `${passed.refusal.code}: ${passed.refusal.message}`;
 }
+
+describe('wire.md §7: the order of the refusals', () => {
+  const blocked = { managed: false, blocked_tools: new Set(['tab_open']), asked_tools: new Set<string>() };
+  const open = { ...blocked, blocked_tools: new Set<string>() };
+  const request: RequestText = {
+    platform: '',
+    id: '1',
+    command: 'tab_open',
+    input: {},
+    malformed: 'tool_request is odd.',
+    invalid: 'input lacks the field "url".',
+  };
+
+  test.each([
+    ['malformed first', request, blocked, 'invalid_request: tool_request is odd.'],
+    ['then a tool nobody knows', { ...request, malformed: null, command: 'zzz' }, blocked, /^unknown_tool/],
+    ['then what is not allowed', { ...request, malformed: null }, blocked, /^capability_denied/],
+    [
+      'then the complaint that came with it, in its words',
+      { ...request, malformed: null },
+      open,
+      'invalid_input: input lacks the field "url".',
+    ],
+    ['then nothing', { ...request, malformed: null, invalid: null }, open, 'passed'],
+  ])('%s', (_what, asked, policy, expected) => {
+    expect(refusal(gate(asked, { findTool, policy }))).toEqual(
+      typeof expected === 'string' ? expected : expect.stringMatching(expected),
+    );
+  });
+
+  test('a request without any word on its input does not pass', () => {
+    const { invalid: _invalid, ...silent } = { ...request, malformed: null };
+    expect(gate(silent as RequestText, { findTool, policy: open }).pass).toBe(false);
+  });
+});
 
 describe('os_execute', () => {
   test.each(
@@ -44,11 +88,26 @@ describe('os_execute', () => {
     expect(refusal(judge('os_execute', request, ['tab_open']))).toBe('passed');
   });
 
+  test('as of the tool itself: what is forbidden is told before what does not fit', () => {
+    expect(refusal(judge('tab_open', {}, ['tab_open']))).toMatch(/^capability_denied/);
+    for (const input of [
+      { type: 'tab.open' },
+      { type: 'tab.open', input: 'x' },
+      { type: 'tab.open', url: 'x' },
+    ]) {
+      expect(refusal(judge('os_execute', input, ['tab_open']))).toMatch(/^capability_denied/);
+    }
+    expect(refusal(judge('os_execute', {}, ['os_execute']))).toMatch(/^capability_denied/);
+  });
+
   test.each([
     [{ type: 'tab.open' }, 'invalid_input: input.input lacks the field "url".'],
     [{ type: 'tab.open', input: { url: 7 } }, 'invalid_input: input.input.url must be string.'],
     [{ type: 'tab.open', input: 'x' }, 'invalid_input: input.input must be object.'],
     [{ type: 'tab.open', url: 'x' }, 'invalid_input: input has an unknown field "url".'],
+    [{}, 'invalid_input: input lacks the field "type".'],
+    [{ type: 7 }, 'invalid_input: input.type must be string.'],
+    [{ type: 'zzz', url: 'x' }, 'invalid_input: input has an unknown field "url".'],
     [
       { type: 'terminal.open' },
       'invalid_input: input.type: "terminal.open" is not supported. A browser has no terminal.',
@@ -84,10 +143,16 @@ describe('os_execute', () => {
     if (!front?.standsFor) throw new Error('no os_execute');
     const standsFor = (input: JsonObject) => ({ ...front.standsFor?.(input), tool: found });
     const passed = gate(
-      { platform: '', id: '1', command: 'os_execute', input: { type: 'tab.list' }, malformed: null },
+      {
+        platform: '',
+        id: '1',
+        command: 'os_execute',
+        input: { type: 'tab.list' },
+        malformed: null,
+        invalid: null,
+      },
       {
         findTool: () => ({ ...front, standsFor: standsFor as typeof front.standsFor & object }),
-        validators,
         policy: { managed: false, blocked_tools: new Set(), asked_tools: new Set() },
       },
     );

@@ -22,6 +22,7 @@ import {
 } from '../../../src/router/dispatch';
 import { createLedger, type Ledger } from '../../../src/router/ledger-store';
 import type { ActivityEntry } from '../../../src/settings/activity';
+import { inputComplaints } from '../../../src/tools/input-complaint';
 import { longTimer } from '../../../src/tools/timing';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from '../../../src/tools/tool';
 import { FakeClock } from './fake-clock';
@@ -136,7 +137,6 @@ export function createRig(): Rig {
       return createDispatch({
         ledger: rig.ledger(run),
         findTool: (name) => tools.find((tool) => tool.name === name),
-        validators: Object.fromEntries(tools.map((tool) => [tool.name, compile(tool.input_schema)])),
         policy: async () => ({ managed: false, blocked_tools: rig.blocked, asked_tools: rig.asked }),
         confirmation: rig.confirmation(),
         page: async () => rig.page,
@@ -167,8 +167,15 @@ export function questionStore(session: Map<string, Question>): QuestionStore {
   };
 }
 
+const complain = inputComplaints(
+  Object.fromEntries(waitingTools([], []).map((tool) => [tool.name, compile(tool.input_schema)])),
+  {},
+);
+
+/** A request as the relay host hands it over. */
 export function request(id: string, command = 'write', input: JsonValue = {}): RequestText {
-  return { platform: 'wss://r.test', id, command, input, malformed: null };
+  const invalid = complain(command, input);
+  return { platform: 'wss://r.test', id, command, input, malformed: null, invalid };
 }
 
 export function outcomeOf(answer: AnswerMessage): Outcome {

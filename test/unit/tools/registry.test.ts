@@ -1,9 +1,10 @@
 import 'fake-indexeddb/auto';
-import validators from 'virtual:tool-validators';
+import validators, { os_actions } from 'virtual:tool-validators';
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020';
 import { describe, expect, test } from 'vitest';
-import { complaint } from '../../../src/protocol/validation';
+import type { JsonValue } from '../../../src/protocol/json';
+import { inputComplaints } from '../../../src/tools/input-complaint';
 import { findTool, TOOLS } from '../../../src/tools/registry';
 import { Rig } from './context';
 
@@ -44,10 +45,11 @@ const NAMES = [
   'os_execute',
 ];
 
+const complain = inputComplaints(validators, os_actions);
+
 function sentence(name: string, input: unknown): string {
-  const validate = validators[name];
-  if (!validate) throw new Error(`no validator for ${name}`);
-  return validate(input) ? '' : complaint(validate.errors, 'input');
+  if (!validators[name]) throw new Error(`no validator for ${name}`);
+  return complain(name, input as JsonValue) ?? '';
 }
 
 describe('tools.md, Catalogue: one registry declares each tool once', () => {
@@ -147,7 +149,7 @@ describe('tools.md, Catalogue: one registry declares each tool once', () => {
     ],
     ['console_read', { wait_ms: 1 }, 'input has an unknown field "wait_ms".'],
     ['console_watch', { wait_ms: 0.5 }, 'input.wait_ms must be integer.'],
-    ['download_start', { url: '' }, 'input.url must NOT have fewer than 1 characters.'],
+    ['download_start', { url: '' }, 'input.url must have at least 1 character.'],
     [
       'download_start',
       { url: 'data:,', conflict: 'prompt' },

@@ -45,6 +45,7 @@ export class World {
       network: true,
       screen: () => ({ width: 1280, height: 800, scale: 1 }),
       storages: { isEmpty: true, facts: async () => [] },
+      complain: () => null,
       ...changes,
     });
     this.host.onConnection((state) => this.states.push(state));
