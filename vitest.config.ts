@@ -3,7 +3,7 @@ import { validators } from './scripts/vite-validators';
 
 /**
  * `unit` needs Node only, `built` looks at the files in dist, `browser` and `long` drive the built extension in a
- * real Chromium, one file at a time.
+ * real Chromium: `browser` two files at a time, `long`, which watches clocks, one.
  */
 export default defineConfig({
   test: {
@@ -24,7 +24,8 @@ export default defineConfig({
           exclude: ['test/browser/**/*.long.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // Each has a browser of its own, and most of the time waits for it.
+          maxWorkers: 2,
         },
       },
       {

@@ -1,13 +1,19 @@
 /**
  * The bytes of one blob as a stream that survives cut connections (storage-transport.md, `GET {base}/blobs`):
  * what is missing is asked for with `Range`. Holds one chunk at a time. The hash is the engine's to check.
+ *
+ * Large content is asked for in parts. What has arrived while nobody reads, Chrome copies into memory that only its rare
+ * large collections free (measured: 64 MiB and more of it); who reads a part whole before writing it leaves nothing so.
  */
 import { AgentError } from '../protocol/errors';
 import type { Exchange } from './http-exchange';
 import { PassingTrouble, type Patience } from './retry';
 
-/** Opens the blob from `offset` on (with `Range` when it is not 0); an answer of 200, 206 or 416. */
-export type OpenBlob = (offset: number) => Promise<Exchange>;
+/** Opens the blob, or a range of it (the header's value); an answer of 200, 206 or 416. */
+export type OpenBlob = (range: string | null) => Promise<Exchange>;
+
+/** Content larger than this comes in parts of this size. [ours] */
+export const DOWNLOAD_PART_BYTES = 8 * 1024 * 1024;
 
 /** A body that ends early without bringing anything is asked for again this often (storage-transport.md: once). */
 const BARREN_BODIES_ALLOWED = 1;
@@ -20,6 +26,8 @@ interface OpenBody {
   empty: boolean;
   /** It brought bytes that were not there yet. */
   brought: boolean;
+  /** Where the part ends that was asked for; null for all there is. */
+  end: number | null;
 }
 
 /**
@@ -32,8 +40,9 @@ export async function downloadStream(
   offset: number,
   patience: Patience,
   signal: AbortSignal,
+  size = 0,
 ): Promise<ReadableStream<Uint8Array>> {
-  const download = new Download(open, offset, patience, signal);
+  const download = new Download(open, offset, patience, signal, size > DOWNLOAD_PART_BYTES ? size : null);
   await download.connect();
   let rest: Uint8Array = new Uint8Array();
   return new ReadableStream(
@@ -82,10 +91,15 @@ class Download {
   /** The whole blob's announced length; null while nobody said. */
   #total: number | null = null;
   #body: OpenBody | null = null;
+  /** It comes in parts. */
+  readonly #inParts: boolean;
   #barren = 0;
   #cancelled = false;
 
-  constructor(open: OpenBlob, offset: number, patience: Patience, signal: AbortSignal) {
+  /** `size`: of what is to come in parts. */
+  constructor(open: OpenBlob, offset: number, patience: Patience, signal: AbortSignal, size: number | null) {
+    this.#total = size;
+    this.#inParts = size !== null;
     this.#open = open;
     this.#position = offset;
     this.#patience = patience;
@@ -111,6 +125,10 @@ class Download {
         await this.connect();
         const { bytes, trouble } = await this.#read();
         if (bytes !== null) return bytes;
+        if (trouble === null && this.#isPartRead) {
+          this.close();
+          continue;
+        }
         if (trouble === null) {
           this.close();
           return null;
@@ -154,7 +172,21 @@ class Download {
       return { bytes: null, trouble };
     }
     const whole = this.#total === null ? body.skip === 0 : this.#position >= this.#total;
-    return { bytes: null, trouble: whole ? null : new PassingTrouble() };
+    return { bytes: null, trouble: whole || this.#isPartRead ? null : new PassingTrouble() };
+  }
+
+  /** The body brought its part, and there is another one. */
+  get #isPartRead(): boolean {
+    const end = this.#body?.end ?? null;
+    return end !== null && this.#position >= end && this.#total !== null && this.#position < this.#total;
+  }
+
+  #range(): string | null {
+    const from = this.#position;
+    if (!this.#inParts) return from === 0 ? null : `bytes=${from}-`;
+    // Also after a cut the next part begins where parts do.
+    const part = Math.floor(from / DOWNLOAD_PART_BYTES) + 1;
+    return `bytes=${from}-${part * DOWNLOAD_PART_BYTES - 1}`;
   }
 
   async #afterShortBody(trouble: PassingTrouble): Promise<void> {
@@ -168,7 +200,7 @@ class Download {
   }
 
   async #openHere(): Promise<OpenBody> {
-    const exchange = await this.#open(this.#position);
+    const exchange = await this.#open(this.#range());
     try {
       return this.#accept(exchange);
     } catch (thrown) {
@@ -180,7 +212,7 @@ class Download {
   #accept(exchange: Exchange): OpenBody {
     if (exchange.status === 200) {
       this.#announce(wholeLength(exchange));
-      return { exchange, skip: this.#position, empty: false, brought: false };
+      return { exchange, skip: this.#position, empty: false, brought: false, end: null };
     }
     const range = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(exchange.header('content-range') ?? '');
     const total = range?.[3] === undefined || range[3] === '*' ? null : Number(range[3]);
@@ -188,12 +220,13 @@ class Download {
       // Nothing lies behind the position: the end when that is the length, else the blob is not what it was.
       this.#announce(total);
       if (total !== this.#position) throw new AgentError('storage_hash_mismatch');
-    } else if (this.#position === 0 || Number(range?.[1] ?? Number.NaN) !== this.#position) {
+    } else if (this.#range() === null || Number(range?.[1] ?? Number.NaN) !== this.#position) {
       throw new AgentError('storage_transport_failed', 'The storage service answered with another range.');
     } else {
       this.#announce(total);
     }
-    return { exchange, skip: 0, empty: exchange.status === 416, brought: false };
+    const end = this.#inParts && range?.[2] !== undefined ? Number(range[2]) + 1 : null;
+    return { exchange, skip: 0, empty: exchange.status === 416, brought: false, end };
   }
 
   #announce(total: number | null): void {

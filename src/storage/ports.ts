@@ -136,9 +136,15 @@ export interface Transport {
   ): Promise<void>;
   /**
    * The raw bytes from `offset` on. A connection cut in the middle is resumed or errors the stream with
-   * `storage_transport_failed`. Length and hash are checked by the engine, which downloads once more.
+   * `storage_transport_failed`. Length and hash are checked by the engine, which downloads once more. `size`, when it is
+   * known: large content is asked for in parts, each when the one before was read.
    */
-  download(sha256: string, offset: number, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  download(
+    sha256: string,
+    offset: number,
+    signal: AbortSignal,
+    size?: number,
+  ): Promise<ReadableStream<Uint8Array>>;
   /** `storage_state_conflict` on 409: merge first, then again with another key. */
   commit(body: CommitBody, idempotencyKey: string, signal: AbortSignal): Promise<CommitReply>;
 }

@@ -4,10 +4,14 @@
  */
 import pLimit from 'p-limit';
 import { AgentError } from '../protocol/errors';
+import { DOWNLOAD_PART_BYTES } from './download-stream';
 import type { DirectoryHandle, Transport } from './ports';
 import { type Expected, type Written, writeVerified } from './write-file';
 
 const WRITES_IN_FLIGHT = 16;
+/** Each takes a large buffer, and one fills the line. */
+const LARGE_WRITES_IN_FLIGHT = 2;
+const largeWrites = pLimit(LARGE_WRITES_IN_FLIGHT);
 /** storage-transport.md: a short or wrong body is downloaded again once. */
 const DOWNLOADS = 2;
 
@@ -33,7 +37,8 @@ export async function stage(
     limit(async () => {
       if (stop.signal.aborted) return;
       try {
-        staged.set(file.temp, await download(file, folder, transport, both, received));
+        const work = () => download(file, folder, transport, both, received);
+        staged.set(file.temp, await (file.size > DOWNLOAD_PART_BYTES ? largeWrites(work) : work()));
       } catch (thrown) {
         failure ??= { thrown };
         stop.abort();
@@ -58,7 +63,7 @@ async function download(
   received: (bytes: number) => void,
 ): Promise<Written> {
   for (let tries = 0; tries < DOWNLOADS; tries++) {
-    const source = file.size === 0 ? nothing() : await transport.download(file.sha256, 0, signal);
+    const source = file.size === 0 ? nothing() : await transport.download(file.sha256, 0, signal, file.size);
     const written = await writeVerified(folder, file.temp, file, source, signal, received);
     if (written !== null) return written;
   }

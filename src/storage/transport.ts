@@ -193,13 +193,18 @@ class HttpTransport implements Transport {
     if (second !== 'complete') throw new AgentError('storage_hash_mismatch');
   }
 
-  async download(sha256: string, offset: number, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    const open = async (from: number): Promise<Exchange> => {
+  async download(
+    sha256: string,
+    offset: number,
+    signal: AbortSignal,
+    size?: number,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const open = async (range: string | null): Promise<Exchange> => {
       const exchange = await this.#open(
         'GET',
         `/blobs/${sha256}`,
         signal,
-        from === 0 ? {} : { headers: { Range: `bytes=${from}-` } },
+        range === null ? {} : { headers: { Range: range } },
       );
       if ([200, 206, 416].includes(exchange.status)) return exchange;
       try {
@@ -212,7 +217,7 @@ class HttpTransport implements Transport {
         exchange.close();
       }
     };
-    return downloadStream(open, offset, this.#patience(), signal);
+    return downloadStream(open, offset, this.#patience(), signal, size);
   }
 
   async commit(body: CommitBody, idempotencyKey: string, signal: AbortSignal): Promise<CommitReply> {

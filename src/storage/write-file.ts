@@ -1,6 +1,7 @@
 /** Writes a stream into a file and verifies its size and hash on the way. Memory stays flat. */
 import { createSHA256 } from 'hash-wasm';
 import { ByteReader } from './byte-reader';
+import { DOWNLOAD_PART_BYTES } from './download-stream';
 import { cancellation, stopIfAborted } from './foreign-errors';
 import type { DirectoryHandle, FileHandle, FileSnapshot, FileWriter } from './ports';
 import { hex } from './tree-hash';
@@ -31,7 +32,8 @@ export async function writeVerified(
   signal: AbortSignal,
   written?: (bytes: number) => void,
 ): Promise<Written | null> {
-  const bytes = Math.max(1, Math.min(expected.size, PIECE_BYTES));
+  const large = expected.size > DOWNLOAD_PART_BYTES;
+  const bytes = large ? DOWNLOAD_PART_BYTES : Math.max(1, Math.min(expected.size, PIECE_BYTES));
   const reader = new ByteReader(source, { bytes, fill: true });
   let writer: FileWriter | null = null;
   try {
@@ -71,8 +73,11 @@ async function pump(
     if (hasher) hasher.update(piece);
     // It is the only one.
     else digest = await sha256(piece);
-    await writer.write(piece);
-    written?.(piece.length);
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) {
+      const bytes = piece.subarray(at, at + PIECE_BYTES);
+      await writer.write(bytes);
+      written?.(bytes.length);
+    }
   }
   if (total !== size) return null;
   return hasher ? hasher.digest('hex') : digest;

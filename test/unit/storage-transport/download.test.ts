@@ -219,3 +219,37 @@ describe('memory', () => {
     await reader.cancel();
   });
 });
+
+describe('large content comes in parts', () => {
+  const MIB = 1024 * KIB;
+  const large = Buffer.alloc(18 * MIB, 'of no whole number of parts ');
+  const largeHash = sha256(large);
+  const downloadLarge = async (offset = 0) =>
+    readAll(await b.transport.download(largeHash, offset, never(), large.length));
+
+  beforeEach(() => b.service.write('s1', { 'large.bin': large }));
+
+  test('each asked for when the one before was read', async () => {
+    expectBytes(await downloadLarge(), large);
+    expect(ranges()).toEqual(['bytes=0-8388607', 'bytes=8388608-16777215', 'bytes=16777216-25165823']);
+  });
+
+  test('a part that is cut is gone on with, and the next begins where parts do', async () => {
+    b.service.fault({ do: 'cut_body', after: 3 * MIB, route: 'blob', skip: 1, times: 1 });
+    expectBytes(await downloadLarge(), large);
+    const seen = ranges();
+    expect(seen).toHaveLength(4);
+    expect(seen[2]).toMatch(/^bytes=\d+-16777215$/);
+    expect(seen[3]).toBe('bytes=16777216-25165823');
+  });
+
+  test('from an offset', async () => {
+    expectBytes(await downloadLarge(17 * MIB), large.subarray(17 * MIB));
+    expect(ranges()).toEqual([`bytes=${17 * MIB}-25165823`]);
+  });
+
+  test('another length than was known is storage_hash_mismatch', async () => {
+    const wrong = b.transport.download(largeHash, 0, never(), large.length + 1);
+    expect(await codeOf(wrong.then(readAll))).toBe('storage_hash_mismatch');
+  });
+});
