@@ -169,7 +169,10 @@ describe('wire.md §1: what a person pastes', () => {
   });
 });
 
-const hostname = fc.stringMatching(/^[a-z]([a-z0-9-]{0,8}[a-z0-9])?\.(test|example)$/);
+/** `xn--` begins names in punycode, of which most are none. */
+const hostname = fc
+  .stringMatching(/^[a-z]([a-z0-9-]{0,8}[a-z0-9])?\.(test|example)$/)
+  .filter((host) => !host.startsWith('xn--'));
 const endpoints = fc
   .tuple(
     fc.oneof(
