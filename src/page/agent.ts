@@ -13,8 +13,8 @@ export interface PageCall {
   ref_prefix: string;
   /** The address the rules were asked about: the command runs only while the document has it. */
   url: string;
-  /** The same for a document that has what it shows from elsewhere: its origin. Null: its address tells. */
-  origin: string | null;
+  /** The same for a document that has what it shows from elsewhere: its origin. '': its address tells. */
+  origin: string;
   /** The extension's version: an agent that an older one left behind does not answer. */
   version: string;
 }
@@ -45,7 +45,7 @@ export function createPageAgent(version: string, earlier: PageAgent | undefined)
     refs: earlier?.refs ?? null,
     async call({ command, args, ref_prefix, url, origin, version: wanted }) {
       if (wanted !== version) return { reply: 'absent' };
-      if (location.href !== url || (origin !== null && self.origin !== origin)) {
+      if (location.href !== url || (origin !== '' && self.origin !== origin)) {
         return { reply: 'moved', url: location.href, origin: self.origin };
       }
       agent.refs ??= new Refs(ref_prefix);

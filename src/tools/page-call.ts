@@ -68,7 +68,7 @@ export async function callFrame<Name extends keyof PageCommands>(
     args,
     ref_prefix: refPrefix(frame.document_id),
     url: frame.url,
-    origin: isInherited(frame) ? new URL(frame.rule_url).origin : null,
+    origin: isInherited(frame) ? new URL(frame.rule_url).origin : '',
     version: context.facts.version,
   };
   let { rule_url } = frame;
@@ -86,11 +86,11 @@ export async function callFrame<Name extends keyof PageCommands>(
       } else {
         // Documents with an address of their own are judged by it, the others by whose content they show: a page can
         // fill an empty window or frame that is not its own child. Of an opaque origin nothing more is known.
-        if (call.origin === null) rule_url = reply.url;
+        if (call.origin === '') rule_url = reply.url;
         else if (reply.origin !== call.origin && reply.origin !== OPAQUE) rule_url = `${reply.origin}/`;
         if (!context.urls.mayEnter(rule_url)) throw new AgentError('page_restricted');
         call.url = reply.url;
-        if (call.origin !== null) call.origin = reply.origin;
+        if (call.origin !== '') call.origin = reply.origin;
       }
     }
     throw new AgentError('page_script_failed', 'The address of the page changes all the time.');

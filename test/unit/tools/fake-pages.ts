@@ -122,7 +122,7 @@ export class FakePages {
   private reply(document: FakeDocument, call: PageCall): PageReply {
     const url = document.location ?? document.url;
     const origin = document.origin ?? new URL(url).origin;
-    if (call.url !== url || (call.origin !== null && call.origin !== origin)) {
+    if (call.url !== url || (call.origin !== '' && call.origin !== origin)) {
       return { reply: 'moved', url, origin };
     }
     return { reply: 'done', url, result: document.answer(call) };
