@@ -33,7 +33,7 @@ const clock: Clock = {
 const storages: StorageHost = new StorageHost({
   id: crypto.randomUUID(),
   spawn: spawnStorageWorker,
-  endpoint: () => host.endpoint,
+  endpoint: (platform) => host.endpointOf(platform),
   progress: (id, progress) => host.progress(id, progress),
   clock,
 });

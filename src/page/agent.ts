@@ -13,14 +13,16 @@ export interface PageCall {
   ref_prefix: string;
   /** The address the rules were asked about: the command runs only while the document has it. */
   url: string;
+  /** The same for a document that has what it shows from elsewhere: its origin. '': its address tells. */
+  origin: string;
   /** The extension's version: an agent that an older one left behind does not answer. */
   version: string;
 }
 
 export type PageReply =
   | { reply: 'done'; url: string; result: unknown }
-  /** Nothing was done: the document has another address now. */
-  | { reply: 'moved'; url: string }
+  /** Nothing was done: the document has another address or origin. */
+  | { reply: 'moved'; url: string; origin: string }
   | { reply: 'failed'; code: ErrorCode; message: string }
   /** There is no agent of this version in the document. */
   | { reply: 'absent' };
@@ -41,9 +43,11 @@ export function createPageAgent(version: string, earlier: PageAgent | undefined)
   const agent: PageAgent = {
     version,
     refs: earlier?.refs ?? null,
-    async call({ command, args, ref_prefix, url, version: wanted }) {
+    async call({ command, args, ref_prefix, url, origin, version: wanted }) {
       if (wanted !== version) return { reply: 'absent' };
-      if (location.href !== url) return { reply: 'moved', url: location.href };
+      if (location.href !== url || (origin !== '' && self.origin !== origin)) {
+        return { reply: 'moved', url: location.href, origin: self.origin };
+      }
       agent.refs ??= new Refs(ref_prefix);
       try {
         const run = commands.get(command);

@@ -12,6 +12,7 @@ import {
   type ConsoleBatch,
   type ConsoleReply,
   readConsoleBatch,
+  speakerAddress,
 } from '../protocol/console-events';
 import { browser } from './browser';
 
@@ -95,12 +96,6 @@ function readSpeaker({ id, tab, frameId, documentId, url, origin }: Sender): Spe
     tab_id: tab.id,
     frame_id: frameId,
     document_id: documentId,
-    url: addressFor(url, origin, tab.url),
+    url: speakerAddress(url, origin, tab.url),
   };
-}
-
-/** The address by whose rules the document is judged: `about:srcdoc` and the like have that of who made them. */
-function addressFor(url: string, origin: string | undefined, tab_url: string | undefined): string {
-  if (!/^(about|data|blob):/.test(url)) return url;
-  return origin && /^https?:/.test(origin) ? `${origin}/` : (tab_url ?? url);
 }

@@ -211,6 +211,8 @@ export interface StorageJobMessage {
    * any will do.
    */
   host: string | null;
+  /** Origin of the relay the request came from: the job's token may go nowhere else. */
+  platform: string;
   /** One per job: the same key joins the same job. */
   key: string;
   /** JSON text of a `StorageJob`. */

@@ -58,6 +58,16 @@ export const CONSOLE_BATCH_EVENTS = 256;
 /** UTF-16 code units of all texts of a batch. */
 export const CONSOLE_BATCH_TEXT = 128 * 1024;
 
+/**
+ * The address by whose rules a document is judged, out of what Chrome tells of it: `about:srcdoc` and the like have that
+ * of who made them. The page of the tab is told when it is of the same origin: a rule may be about its path. Of an opaque
+ * origin nobody knows who made it; it keeps its own address, in which the rules find nothing.
+ */
+export function speakerAddress(url: string, origin: string | undefined, tab_url: string | undefined): string {
+  if (!/^(?:about|data|blob):/.test(url) || !origin || !/^https?:/.test(origin)) return url;
+  return tab_url?.startsWith(`${origin}/`) ? tab_url : `${origin}/`;
+}
+
 /** A page's clock may be wrong, or be made to lie: only so far back is believed. */
 const OLDEST_MS = 24 * 60 * 60 * 1000;
 

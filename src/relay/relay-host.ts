@@ -144,9 +144,13 @@ export class RelayHost {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The address of the socket's relay, as far as there is an enrollment: a job's token may go to its origin only. */
-  get endpoint(): string | null {
-    return this.#connection.dial?.endpoint ?? null;
+  /**
+   * The address of the socket's relay, while there is an enrollment with `platform`: a job's token may go to its origin
+   * only. A job may be handed over while another enrollment takes the place of the one that sent it.
+   */
+  endpointOf(platform: string): string | null {
+    const endpoint = this.#connection.dial?.endpoint ?? null;
+    return endpoint !== null && originOf(endpoint) === platform ? endpoint : null;
   }
 
   progress(id: string, progress: Progress): void {

@@ -19,8 +19,8 @@ export interface StorageHostParts {
   id: string;
   /** Starts a worker. `failed`: it could not be started, or something in it broke that nobody caught. */
   spawn(heard: (message: FromWorker) => void, failed: () => void): WorkerLine;
-  /** The relay socket's address, while there is an enrollment. */
-  endpoint(): string | null;
+  /** The relay socket's address, while there is an enrollment with this platform. */
+  endpoint(platform: string): string | null;
   progress(request_id: string, progress: Progress): void;
   clock: Clock;
 }
@@ -81,11 +81,11 @@ export class StorageHost {
   }
 
   /** Starts the job, or joins it when its key is known. `unknown`: it was cut off, or is past. */
-  async run({ host, key, job, begin, remaining_ms }: StorageJobMessage): Promise<JobReply> {
+  async run({ host, platform, key, job, begin, remaining_ms }: StorageJobMessage): Promise<JobReply> {
     if (host !== null && host !== this.#parts.id) return { state: 'unknown' };
     const known = this.#jobs.get(key);
     if (!known && (!begin || this.#past.has(key))) return { state: 'unknown' };
-    const running = known ?? this.#begin(key, job, remaining_ms);
+    const running = known ?? this.#begin(platform, key, job, remaining_ms);
     if (running.outcome === null) {
       const waited = new AbortController();
       await Promise.race([running.done, sleep(this.#parts.clock, JOB_REPLY_HELD_MS, waited.signal)]);
@@ -153,7 +153,7 @@ export class StorageHost {
     for (const listed of this.#lists.values()) listed(null);
   }
 
-  #begin(key: string, job: string, remaining_ms: number): Job {
+  #begin(platform: string, key: string, job: string, remaining_ms: number): Job {
     const { clock, endpoint } = this.#parts;
     let finish = (): void => {};
     const done = new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ export class StorageHost {
     this.#jobs.set(key, begun);
     // Counts also when no router lives.
     void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.#abort(key, 'timeout'));
-    this.#line().post({ type: 'run', key, job, endpoint: endpoint() });
+    this.#line().post({ type: 'run', key, job, endpoint: endpoint(platform) });
     if (this.#watch === null) void this.#watchOver();
     return begun;
   }

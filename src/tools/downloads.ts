@@ -173,8 +173,10 @@ export const downloadList = defineTool<DownloadListInput>({
       ...(download_id === undefined ? {} : { id: download_id }),
       ...(state === undefined ? {} : { state }),
     });
-    const mayShow = (item: Item): boolean =>
-      !/^https?:/.test(finalUrl(item)) || urls.mayEnter(finalUrl(item));
+    const mayShow = (item: Item): boolean => {
+      const source = sourceOf(item);
+      return source === null || urls.mayEnter(source);
+    };
     return { output: { downloads: found.filter(mayShow).slice(0, limit).map(shown) } };
   },
 });
@@ -182,6 +184,15 @@ export const downloadList = defineTool<DownloadListInput>({
 /** Chrome's own, unknown to the polyfill's types. */
 function finalUrl(item: Item): string {
   return (item as Item & { finalUrl?: string }).finalUrl || item.url;
+}
+
+/** Where it comes from, for the rules; null when that is known of nobody's page. */
+function sourceOf(item: Item): string | null {
+  const url = finalUrl(item);
+  if (/^(?:https?|blob|filesystem):/i.test(url)) return url;
+  // Content that stands in the address: of the page that offered it.
+  const { referrer } = item;
+  return referrer ? referrer : null;
 }
 
 const NO_DANGER = ['safe', 'accepted'];

@@ -29,6 +29,8 @@ export interface PageAnswer {
   result: unknown;
   /** The document's address after the command. */
   url: string;
+  /** The address the rules were asked about. */
+  rule_url: string;
 }
 
 export type CallContext = Pick<
@@ -66,8 +68,10 @@ export async function callFrame<Name extends keyof PageCommands>(
     args,
     ref_prefix: refPrefix(frame.document_id),
     url: frame.url,
+    origin: isInherited(frame) ? new URL(frame.rule_url).origin : '',
     version: context.facts.version,
   };
+  let { rule_url } = frame;
   const target = { tabId: tab_id, documentIds: [frame.document_id] };
   try {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -75,15 +79,18 @@ export async function callFrame<Name extends keyof PageCommands>(
         execute(context, { target, injectImmediately: true, func: callAgent, args: [call] }),
       );
       if (!isReply(reply)) throw new AgentError('page_script_failed');
-      if (reply.reply === 'done') return { result: reply.result, url: reply.url };
+      if (reply.reply === 'done') return { result: reply.result, url: reply.url, rule_url };
       if (reply.reply === 'failed') throw failure(reply.code, reply.message);
       if (reply.reply === 'absent') {
         await wait.for(execute(context, { target, injectImmediately: true, files: [PAGE_AGENT_FILE] }));
       } else {
-        // Documents with an address of their own are judged by it; the others still are what they were.
-        if (frame.rule_url === frame.url && !context.urls.mayEnter(reply.url))
-          throw new AgentError('page_restricted');
+        // Documents with an address of their own are judged by it, the others by whose content they show: a page can
+        // fill an empty window or frame that is not its own child. Of an opaque origin nothing more is known.
+        if (call.origin === '') rule_url = reply.url;
+        else if (reply.origin !== call.origin && reply.origin !== OPAQUE) rule_url = `${reply.origin}/`;
+        if (!context.urls.mayEnter(rule_url)) throw new AgentError('page_restricted');
         call.url = reply.url;
+        if (call.origin !== '') call.origin = reply.origin;
       }
     }
     throw new AgentError('page_script_failed', 'The address of the page changes all the time.');
@@ -92,6 +99,12 @@ export async function callFrame<Name extends keyof PageCommands>(
   } finally {
     wait.end();
   }
+}
+
+const OPAQUE = 'null';
+
+function isInherited({ url, rule_url }: PageFrame): boolean {
+  return rule_url !== url || /^(?:about|data):/i.test(url);
 }
 
 /** Runs in the page, in the world of the extension. Refers to nothing outside itself. */
@@ -183,14 +196,15 @@ function failure(code: string, message: string): AgentError {
 
 type CheckedReply =
   | { reply: 'done'; url: string; result: unknown }
-  | { reply: 'moved'; url: string }
+  | { reply: 'moved'; url: string; origin: string }
   | { reply: 'failed'; code: string; message: string }
   | { reply: 'absent' };
 
 function isReply(value: unknown): value is CheckedReply {
   if (!isJsonObject(value)) return false;
-  const { reply, url, code, message } = value;
-  if (reply === 'done' || reply === 'moved') return typeof url === 'string';
+  const { reply, url, origin, code, message } = value;
+  if (reply === 'done') return typeof url === 'string';
+  if (reply === 'moved') return typeof url === 'string' && typeof origin === 'string';
   if (reply === 'failed') return typeof code === 'string' && typeof message === 'string';
   return reply === 'absent';
 }

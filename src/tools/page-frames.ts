@@ -57,7 +57,7 @@ async function readPage(
   const root = isWhole ? page.main : await frameOfElement(context, page, target);
   if (!root) throw new AgentError('element_not_found');
   const inside = framesInside(page, root);
-  const [{ text, url }, ...others] = await Promise.all([
+  const [{ text, url, rule_url }, ...others] = await Promise.all([
     readFrame(context, page, root, command, target),
     ...inside.map((frame) => readInner(context, page, frame, command)),
   ]);
@@ -68,16 +68,19 @@ async function readPage(
     );
   }
   const read = new Map<number, FrameText>();
-  for (const [index, frame] of inside.entries()) read.set(frame.frame_id, others[index] ?? 'silent');
+  const rule_urls = [rule_url];
+  for (const [index, frame] of inside.entries()) {
+    const found = others[index] ?? 'silent';
+    read.set(frame.frame_id, typeof found === 'string' ? found : found.text);
+    if (typeof found !== 'string') rule_urls.push(found.rule_url);
+  }
   const merge = new Merge(page, read, command === 'snapshot' ? '  ' : '');
   return {
     page,
     url: root === page.main ? url : page.main.url,
     title: root === page.main ? text.title : '',
     text: merge.text(root, text),
-    rule_urls: [root, ...inside.filter(({ frame_id }) => typeof read.get(frame_id) === 'object')].map(
-      ({ rule_url }) => rule_url,
-    ),
+    rule_urls,
   };
 }
 
@@ -91,6 +94,12 @@ function framesInside({ frames }: PageTarget, root: PageFrame): PageFrame[] {
   });
 }
 
+interface ReadFrame {
+  text: PageText;
+  url: string;
+  rule_url: string;
+}
+
 async function readFrame(
   context: CallContext,
   page: PageTarget,
@@ -98,11 +107,11 @@ async function readFrame(
   command: 'snapshot' | 'text',
   target: ElementInput,
   timeout_ms?: number,
-): Promise<{ text: PageText; url: string }> {
+): Promise<ReadFrame> {
   const options = timeout_ms === undefined ? {} : { timeout_ms };
-  const { result, url } = await callFrame(context, page, frame, command, target, options);
+  const { result, url, rule_url } = await callFrame(context, page, frame, command, target, options);
   if (!isPageText(result)) throw new AgentError('page_script_failed');
-  return { text: result, url };
+  return { text: result, url, rule_url };
 }
 
 /** What became of a frame that was to be read. */
@@ -113,11 +122,11 @@ async function readInner(
   page: PageTarget,
   frame: PageFrame,
   command: 'snapshot' | 'text',
-): Promise<FrameText> {
+): Promise<ReadFrame | Exclude<FrameText, PageText>> {
   try {
     const left = context.deadline - context.now();
     const patience = Math.min(FRAME_PATIENCE_MS, left / 2);
-    return (await readFrame(context, page, frame, command, {}, patience)).text;
+    return await readFrame(context, page, frame, command, {}, patience);
   } catch (thrown) {
     if (thrown instanceof DocumentGone) return 'gone';
     if (thrown instanceof AgentError && thrown.code === 'page_restricted') return 'closed';

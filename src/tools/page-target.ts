@@ -139,11 +139,15 @@ function depth(frame: ChromeFrame, byId: ReadonlyMap<number, ChromeFrame>): numb
   return parent && parent !== frame ? depth(parent, byId) + 1 : 0;
 }
 
-/** about:, blob: and data: documents have no address of their own: they count as what made them. */
+/**
+ * about:, blob: and data: documents have no address of their own: they count as what made them. A blob: tells the
+ * origin of that; when it is the parent's, the parent's address says more.
+ */
 function ruleUrl(frame: ChromeFrame, byId: ReadonlyMap<number, ChromeFrame>): string {
-  const inner = /^(?:blob|filesystem):(https?:\/\/[^/]+)/i.exec(frame.url);
-  if (inner) return `${inner[1]}/`;
+  const inherits = /^(?:about|data|blob|filesystem):/i.test(frame.url);
   const parent = byId.get(frame.parentFrameId);
-  if (parent && /^(?:about|data|blob|filesystem):/i.test(frame.url)) return ruleUrl(parent, byId);
-  return frame.url;
+  const around = inherits && parent ? ruleUrl(parent, byId) : null;
+  const inner = /^(?:blob|filesystem):(https?:\/\/[^/]+)/i.exec(frame.url)?.[1];
+  if (inner && !around?.startsWith(`${inner}/`)) return `${inner}/`;
+  return around ?? frame.url;
 }

@@ -87,6 +87,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'storages.host': {},
     'storages.job': {
       host: null,
+      platform: 'ws://stolen.test',
       key: 'stolen',
       job: JSON.stringify({ request_id: 'stolen', tool: 'file_list', input: { path: '' } }),
       begin: true,

@@ -328,6 +328,7 @@ describe('page_click', () => {
             args,
             ref_prefix: ${JSON.stringify(String(ref).slice(0, 6))},
             url: ${JSON.stringify(world.site.url(page.path))},
+            origin: '',
             version: chrome.runtime.getManifest().version,
           };
           const func = (call) => globalThis[Symbol.for('endue.page-agent')].call(call);

@@ -6,6 +6,7 @@ import {
   CONSOLE_MESSAGE,
   LONGEST_CONSOLE_TEXT,
   readConsoleBatch,
+  speakerAddress,
 } from '../../../src/protocol/console-events';
 
 const NOW = 1_800_000_000_000;
@@ -60,5 +61,21 @@ describe('readConsoleBatch', () => {
 
   test.each([[NOW + 1], [0], [Number.NaN], ['now'], [undefined]])('a time of %s is not believed', (at) => {
     expect(readConsoleBatch(batch({ events: [{ ...EVENT, at }] }), NOW)?.events[0]?.at).toBe(NOW);
+  });
+});
+
+describe('policy.md, url_blocklist: the address a document that speaks is judged by', () => {
+  const tab = 'https://a.test/closed/page';
+
+  test.each([
+    ['https://b.test/x', 'https://b.test', 'https://b.test/x'],
+    ['about:srcdoc', 'https://a.test', tab],
+    ['about:blank', 'https://b.test', 'https://b.test/'],
+    ['blob:https://b.test/1', 'https://b.test', 'https://b.test/'],
+    // A frame of the page, or of a frame in it: nobody knows.
+    ['about:srcdoc', 'null', 'about:srcdoc'],
+    ['data:text/html,x', undefined, 'data:text/html,x'],
+  ])('%s of the origin %s: %s', (url, origin, judged) => {
+    expect(speakerAddress(url, origin, tab)).toBe(judged);
   });
 });

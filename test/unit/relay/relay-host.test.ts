@@ -106,6 +106,19 @@ describe('wire.md §2 and §3: connecting and handshake', () => {
   });
 });
 
+describe('storage.md: a token is sent only to the origin of the socket by which it came', () => {
+  it('the address is told for the platform of the present enrollment only', async () => {
+    const world = await new World().start();
+    expect(world.host.endpointOf('wss://relay.test')).toBe(dialDecision().endpoint);
+    const endpoint = 'wss://other.test/';
+    world.router.decision = dialDecision({ enrollment_id: 'enrollment-2', token: 'second', endpoint });
+    world.host.reconfigure();
+    await world.clock.pass(60_000);
+    expect(world.host.endpointOf('wss://relay.test')).toBeNull();
+    expect(world.host.endpointOf('wss://other.test')).toBe(endpoint);
+  });
+});
+
 describe('what is attached goes with the request, so that the router asks nobody', () => {
   const told = (world: World, id: string) =>
     world.router

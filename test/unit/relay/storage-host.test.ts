@@ -43,14 +43,22 @@ class Rig {
         end: () => this.ended.push(number),
       };
     },
-    endpoint: () => this.endpoint,
+    endpoint: (platform) => (platform === 'wss://r.test' ? this.endpoint : null),
     progress: (id, { completed }) => this.progress.push([id, completed]),
     clock: { wall: this.clock.now, monotonic: this.clock.now, setTimer: this.clock.setTimer },
   });
 
-  run(key: string, { host = 'here' as string | null, begin = true, remaining_ms = 60_000 } = {}) {
+  run(
+    key: string,
+    {
+      host = 'here' as string | null,
+      platform = 'wss://r.test',
+      begin = true,
+      remaining_ms = 60_000,
+    } = {},
+  ) {
     const job = JSON.stringify({ tool: 'file_write', request_id: key, input: { text: 'SECRET' } });
-    return this.host.run({ host, key, job, begin, remaining_ms });
+    return this.host.run({ host, platform, key, job, begin, remaining_ms });
   }
 
   async pass(ms: number): Promise<void> {
@@ -84,6 +92,12 @@ describe('the storage host', () => {
     for (const reply of [...replies, rig.run('a')]) expect(await reply).toMatchObject({ state: 'done' });
     expect(rig.runs).toEqual(['a']);
     expect(rig.told[0]).toMatchObject([{ endpoint: 'wss://r.test/s' }]);
+  });
+
+  test('storage.md: the token of a job goes to no other platform than the one that sent it', async () => {
+    const rig = new Rig();
+    void rig.run('a', { platform: 'wss://former.test' });
+    expect(rig.told[0]).toMatchObject([{ type: 'run', key: 'a', endpoint: null }]);
   });
 
   test('says that it is running before Chrome would give up the message', async () => {

@@ -257,6 +257,7 @@ describe('a job that was handed over', () => {
     browser.newDocument();
     const reply = await browser.document.host.run({
       host: host.id,
+      platform: 'wss://r.test',
       key: '"r1"',
       job: '{}',
       begin: true,

@@ -3,6 +3,7 @@ import { IDBFactory } from 'fake-indexeddb';
 import 'fake-indexeddb/auto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ConsoleBatch } from '../../../src/protocol/console-events';
+import { urlRules } from '../../../src/settings/url-rules';
 import { type ConsoleIntake, createConsoleIntake } from '../../../src/tools/console-intake';
 import { createConsoleStore } from '../../../src/tools/console-store';
 import { Rig } from './context';
@@ -56,6 +57,16 @@ describe('console_read', () => {
     expect(registered).toEqual([]);
     expect(await texts(tab_id)).toEqual([expect.stringMatching(/before is not known/)]);
     expect(registered).toHaveLength(2);
+  });
+
+  test('what a sandboxed frame said is withheld where anything is closed: it may be of a closed frame', async () => {
+    await texts(tab_id);
+    await intake.take(speaker('about:srcdoc'), batch('of nobody'));
+    expect(await texts(tab_id)).toContain('of nobody');
+    const rules = { url_allowlist: null, url_blocklist: ['https://closed.test/*'] };
+    rig.context = { ...rig.context, urls: urlRules(rules, 'chrome-extension://own') };
+    expect(await texts(tab_id)).not.toContain('of nobody');
+    expect((await rig.call('console_read', { tab_id })).output).toMatchObject({ withheld: 1 });
   });
 
   test('an hour after the last question the listening ends, and the log says so; it goes on in the same log', async () => {

@@ -16,6 +16,8 @@ export interface FakeDocument {
   lifecycle?: string;
   /** The address scripts in it see, when it is another than Chrome committed. */
   location?: string;
+  /** Whose content it shows, when its address does not tell; opaque when left out. */
+  origin?: string;
   hasAgent?: boolean;
   /** Nothing in it ever answers. */
   hangs?: boolean;
@@ -119,7 +121,10 @@ export class FakePages {
 
   private reply(document: FakeDocument, call: PageCall): PageReply {
     const url = document.location ?? document.url;
-    if (call.url !== url) return { reply: 'moved', url };
+    const origin = document.origin ?? new URL(url).origin;
+    if (call.url !== url || (call.origin !== '' && call.origin !== origin)) {
+      return { reply: 'moved', url, origin };
+    }
     return { reply: 'done', url, result: document.answer(call) };
   }
 }

@@ -265,6 +265,59 @@ describe('the page a tool means', () => {
     expect(new Set(asked)).toEqual(new Set(['https://a.test/', 'https://b.test/']));
   });
 
+  describe('a document without an address of its own counts as whose content it shows', () => {
+    const hole = (index: number) => ({ depth: 1, index, src: '' });
+    const ofB = (url: string): boolean => url.startsWith('https://b.test/');
+
+    test('an empty window that a closed page opened and filled', async () => {
+      const pages = new FakePages();
+      pages.closed = ofB;
+      pages.tab.url = 'about:blank';
+      pages.add({ url: 'about:blank', origin: 'https://b.test' });
+      expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
+      for (const document of pages.documents) document.origin = 'https://a.test';
+      expect((await run(pages, pageText)).text).toBe('text');
+    });
+
+    test('also when it is read on after the rules changed', async () => {
+      const pages = new FakePages();
+      pages.tab.url = 'about:blank';
+      pages.add({ url: 'about:blank', origin: 'https://b.test', answer: () => textOf(LONG) });
+      const { next } = await run(pages, pageText, { max_bytes: 2_000 });
+      pages.closed = ofB;
+      expect(await fail(pages, pageText, { next: next as JsonObject })).toMatchObject({
+        code: 'page_restricted',
+      });
+    });
+
+    test('a frame of an open page that a closed one filled; an opaque one is its parent’s', async () => {
+      const pages = new FakePages();
+      pages.closed = ofB;
+      pages.add({ answer: () => textOf('open', { parts: ['open', '', ''], holes: [hole(0), hole(1)] }) });
+      pages.add({
+        url: 'about:blank',
+        origin: 'https://b.test',
+        answer: () => textOf('closed', { place: 0 }),
+      });
+      pages.add({ url: 'about:srcdoc', origin: 'null', answer: () => textOf('opaque', { place: 1 }) });
+      const { text } = await run(pages, pageText);
+      expect(text).toContain('opaque');
+      expect(text).not.toContain('closed\n');
+      expect(text).toContain('it is closed to the agent');
+    });
+
+    test('a blob: frame, by the address of the page around it when that made it', async () => {
+      const pages = new FakePages();
+      pages.closed = (url) => url === 'https://a.test/closed';
+      pages.add();
+      pages.add({ url: 'https://a.test/closed' });
+      pages.add({ url: 'blob:https://a.test/1-2-3', parent_frame_id: 1, origin: 'https://a.test' });
+      await run(pages, pageText);
+      const made = pages.documents[2]?.document_id ?? '';
+      expect(pages.injections.some((line) => line.startsWith(made))).toBe(false);
+    });
+  });
+
   test('a page rendered in advance is not the page of the tab', async () => {
     const pages = new FakePages();
     pages.add();
