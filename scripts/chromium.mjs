@@ -43,8 +43,9 @@ export function requireChromium() {
 }
 
 /**
- * Flags for an unattended start with one unpacked extension and no traffic of the browser's own.
- * @param {{ extension: string, headless: boolean, profile?: string, language?: string }} options
+ * Flags for an unattended start with one unpacked extension and no traffic of the browser's own; with null,
+ * for one whose extensions come from an update server.
+ * @param {{ extension: string | null, headless: boolean, profile?: string, language?: string }} options
  * @returns {string[]}
  */
 export function chromiumFlags({ extension, headless, profile, language }) {
@@ -53,12 +54,16 @@ export function chromiumFlags({ extension, headless, profile, language }) {
     ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
     ...(profile ? [`--user-data-dir=${profile}`] : []),
     ...(language ? [`--lang=${language}`] : []),
-    `--disable-extensions-except=${extension}`,
-    `--load-extension=${extension}`,
+    ...(extension === null
+      ? []
+      : [
+          `--disable-extensions-except=${extension}`,
+          `--load-extension=${extension}`,
+          '--disable-background-networking',
+        ]),
     '--window-size=1280,800',
     '--no-first-run',
     '--no-default-browser-check',
-    '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
     '--disable-quic',

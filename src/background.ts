@@ -38,6 +38,7 @@ import { createRouter } from './router/router';
 import { createSessionEpoch } from './router/session-epoch';
 import { createStorageJobs } from './router/storage-jobs';
 import { followStoragePolicy } from './router/storage-policy';
+import { createTakeUpdate } from './router/take-update';
 import { followToolPolicy } from './router/tool-policy';
 import { isLogged } from './settings/log-level';
 import type { LogLevel } from './settings/managed-policy';
@@ -272,8 +273,20 @@ browser.tabs.onReplaced.addListener((added, removed) =>
   report('replaced', consoles.replaced(added, removed)),
 );
 
+const takeUpdate = createTakeUpdate({
+  session: browser.storage.session,
+  now,
+  async isBusy() {
+    const { diagnostics } = await send('relay.diagnostics', {});
+    return diagnostics.queued + diagnostics.running > 0;
+  },
+  reload: () => browser.runtime.reload(),
+});
+browser.runtime.onUpdateAvailable.addListener(() => report('update', takeUpdate.ready()));
+
 onAlarm({
   watch() {
+    report('update', takeUpdate.look());
     report('watch', reviveRelayHost());
     report('questions', confirmation.sweep());
     report('Storages', lookAtStorages());

@@ -2,6 +2,7 @@
 import type { Overview } from '../platform/messages';
 import type { ActivityEntry } from '../settings/activity';
 import { enrollmentHost } from '../settings/enrollment';
+import { MOST_PROBLEMS } from '../settings/managed-policy';
 import type { Settings } from '../settings/settings-store';
 import type { PermissionSubject } from '../settings/tool-permissions';
 import type { Confirmation } from './confirmation';
@@ -37,9 +38,9 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     allow_local_folders,
     managed,
     paused,
-    policy_problems: [...policy_problems, ...unknownPermissions(settings.policy, options.tools)].map(
-      ({ key, reason }) => ({ key, reason }),
-    ),
+    policy_problems: [...policy_problems, ...unknownPermissions(settings.policy, options.tools)]
+      .slice(0, MOST_PROBLEMS)
+      .map(({ key, reason }) => ({ key, reason })),
     version: options.version,
     activity,
     last_picture,

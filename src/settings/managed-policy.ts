@@ -49,6 +49,7 @@ export type PolicyReason =
   | 'policy_reason_not_a_pattern'
   | 'policy_reason_not_a_storage'
   | 'policy_reason_not_a_log_level'
+  | 'policy_reason_too_long'
   | 'policy_reason_unknown_key'
   | 'policy_reason_unknown_tool'
   | `enrollment_problem_${EnrollmentProblem}`;
@@ -79,6 +80,11 @@ export const NO_POLICY: ManagedPolicy = {
   allow_pause: true,
   log_level: 'info',
 };
+
+/** Characters of the endpoint and of the token: servers refuse longer addresses and headers. */
+export const LONGEST_TEXT = 4_096;
+/** Whoever has mended these sees the next; a list without end would stop the popup. */
+export const MOST_PROBLEMS = 50;
 
 export const POLICY_KEYS = Object.keys(NO_POLICY) as readonly (keyof ManagedPolicy)[];
 
@@ -114,7 +120,11 @@ export function readManagedPolicy(raw: unknown): PolicyReading {
     if (result !== undefined) read[key] = result;
   }
   const policy = { ...NO_POLICY, ...(read as Partial<ManagedPolicy>) };
-  return { policy: withTokenOfEndpoint(policy), problems, managed: Object.keys(raw).length > 0 };
+  return {
+    policy: withTokenOfEndpoint(policy),
+    problems: problems.slice(0, MOST_PROBLEMS),
+    managed: Object.keys(raw).length > 0,
+  };
 }
 
 function isPolicyKey(key: string): key is keyof ManagedPolicy {
@@ -135,7 +145,7 @@ function withTokenOfEndpoint(policy: ManagedPolicy): ManagedPolicy {
 }
 
 function readEndpoint(value: unknown, complain: Complain): string | undefined {
-  const text = readText(value, complain);
+  const text = readShortText(value, complain);
   if (text === undefined) return undefined;
   const checked = checkEndpoint(text);
   if (checked.ok) return text;
@@ -144,9 +154,16 @@ function readEndpoint(value: unknown, complain: Complain): string | undefined {
 }
 
 function readToken(value: unknown, complain: Complain): string | undefined {
-  const text = readText(value, complain);
+  const text = readShortText(value, complain);
   if (text === undefined || isSendableToken(text)) return text;
   complain('', 'enrollment_problem_token_not_sendable');
+  return undefined;
+}
+
+function readShortText(value: unknown, complain: Complain): string | undefined {
+  const text = readText(value, complain);
+  if (text === undefined || text.length <= LONGEST_TEXT) return text;
+  complain('', 'policy_reason_too_long');
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 /** What the documents list is what there is: tools, permissions, policy keys, dependencies, and each other. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../manifest.json';
@@ -15,6 +15,8 @@ function named(path: string): string[] {
   const rows = read(path).matchAll(/^\|([^|]*)\|/gm);
   return [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
 }
+
+const documents = readdirSync(at('docs')).filter((name) => name.endsWith('.md'));
 
 describe('the documents', () => {
   it('docs/permissions.md has one row per permission of the manifest, and no other', () => {
@@ -35,9 +37,30 @@ describe('the documents', () => {
     expect(named('README.md').sort()).toEqual(TOOLS.map(({ name }) => name).sort());
   });
 
+  it('docs/security.md names tests that exist', () => {
+    const cited = [...read('docs/security.md').matchAll(/`(test\/[\w/.-]+\.test\.tsx?)`|“([^”]+)”/g)];
+    let file = '';
+    let titles = 0;
+    for (const [, path, title] of cited) {
+      if (path) file = read(path);
+      if (!title) continue;
+      expect(file).toContain(title);
+      titles += 1;
+    }
+    expect(titles).toBeGreaterThan(20);
+  });
+
+  it.each(['README.md', 'SECURITY.md', ...documents.map((name) => `docs/${name}`)])(
+    '%s leads to files that exist',
+    (document) => {
+      for (const [, link = ''] of read(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+        expect(existsSync(new URL(link, new URL(`../../${document}`, import.meta.url))), link).toBe(true);
+      }
+    },
+  );
+
   it('README.md leads to every document', () => {
     const readme = read('README.md');
-    const documents = readdirSync(at('docs')).filter((name) => name.endsWith('.md'));
     for (const document of documents) expect(readme).toContain(`](docs/${document})`);
   });
 });

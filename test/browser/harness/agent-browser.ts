@@ -3,13 +3,13 @@
  * service worker sleeps, dies and wakes as it does at a person's.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../../manifest.json';
 import { chromiumEnvironment, chromiumFlags, requireChromium } from '../../../scripts/chromium.mjs';
+import { extensionIdOf } from '../../../scripts/packaging/crx';
 import type { ConnectionState, MessageMap, MessageType } from '../../../src/platform/messages';
 import { CdpConnection, type CdpSession, type TargetInfo } from './cdp';
 import type { PolicyFolder } from './policy-folder';
@@ -19,10 +19,9 @@ export const EXTENSION_DIRECTORY = fileURLToPath(new URL('../../../dist', import
 export const EXTENSION_ID = extensionId(manifest.key);
 export const EXTENSION_ORIGIN = `chrome-extension://${EXTENSION_ID}`;
 
-/** The id Chrome gives an extension: the first half of its key's SHA-256 in the letters a–p. */
+/** The id Chrome gives the extension with this `key` in its manifest. */
 export function extensionId(key: string): string {
-  const digest = createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex').slice(0, 32);
-  return digest.replace(/./g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 16)));
+  return extensionIdOf(Buffer.from(key, 'base64'));
 }
 
 export interface LaunchOptions {
@@ -30,7 +29,8 @@ export interface LaunchOptions {
   profile?: string;
   language?: string;
   headless?: boolean;
-  extension?: string;
+  /** Another one than the built; null: none but those of the policies. */
+  extension?: string | null;
   flags?: string[];
   /** The browser obeys the policies of this folder, and no others. */
   policies?: PolicyFolder;
@@ -53,7 +53,7 @@ export class AgentBrowser {
     const plain = [
       requireChromium(),
       ...chromiumFlags({
-        extension: options.extension ?? EXTENSION_DIRECTORY,
+        extension: options.extension === undefined ? EXTENSION_DIRECTORY : options.extension,
         headless: options.headless ?? true,
         profile,
         ...(options.language ? { language: options.language } : {}),

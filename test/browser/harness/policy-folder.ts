@@ -36,10 +36,11 @@ export class PolicyFolder {
     return [...NAMESPACE, 'sh', '-c', MOUNT_AND_RUN, this.#directory, ...plain];
   }
 
-  /** What an administrator sets for the extension; a running Chromium takes it over within about 5 s. */
-  set(values: Record<string, unknown>): void {
+  /** What an administrator sets for the extension, and for the browser; a running Chromium takes it over within about 5 s. */
+  set(values: Record<string, unknown>, ofBrowser: Record<string, unknown> = {}): void {
     const draft = join(this.#directory, 'draft.json');
-    writeFileSync(draft, JSON.stringify({ '3rdparty': { extensions: { [this.extension_id]: values } } }));
+    const policies = { ...ofBrowser, '3rdparty': { extensions: { [this.extension_id]: values } } };
+    writeFileSync(draft, JSON.stringify(policies));
     // In one piece: Chromium must never read half a file.
     renameSync(draft, this.#file);
   }

@@ -1,8 +1,10 @@
 import Ajv from 'ajv';
 import { describe, expect, it } from 'vitest';
+import messages from '../../../public/_locales/en/messages.json';
 import schema from '../../../public/managed-schema.json';
 import {
   type ManagedPolicy,
+  MOST_PROBLEMS,
   NO_POLICY,
   POLICY_KEYS,
   readManagedPolicy,
@@ -153,4 +155,95 @@ describe('policy.md: the managed keys', () => {
     expect(readManagedPolicy({ url_allowlist: [1, ''] }).policy.url_allowlist).toEqual([]);
     expect(readManagedPolicy({ url_allowlist: [] }).policy.url_allowlist).toBeNull();
   });
+});
+
+describe('policy.md: wrong policies', () => {
+  const SECRET = 'SECRET9';
+  const good = { allow_pause: false, tool_permissions: { powerful: 'deny' } };
+  const held = { ...NO_POLICY, allow_pause: false, tool_permissions: new Map([['powerful', 'deny']]) };
+  const english = messages as Record<string, { message: string }>;
+  const many = (entry: (index: number) => unknown): unknown[] =>
+    Array.from({ length: 10_000 }, (_, n) => entry(n));
+
+  /** What stands beside a good policy; the keys that are named; what else holds. */
+  const WRONG: [
+    name: string,
+    values: Record<string, unknown>,
+    keys: string[],
+    also?: Partial<ManagedPolicy>,
+  ][] = [
+    [
+      'of the wrong type, each',
+      {
+        endpoint: { url: SECRET },
+        enrollment_token: 5,
+        allow_local_folders: 'no',
+        storages: 's1',
+        log_level: 1,
+      },
+      ['endpoint', 'enrollment_token', 'allow_local_folders', 'storages', 'log_level'],
+    ],
+    [
+      'null, as some editors write what is not set',
+      Object.fromEntries(POLICY_KEYS.filter((key) => !(key in good)).map((key) => [key, null])),
+      POLICY_KEYS.filter((key) => !(key in good)),
+    ],
+    ['an endpoint of a web page', { endpoint: `https://r.test/${SECRET}` }, ['endpoint']],
+    ['an endpoint that runs script', { endpoint: `javascript:"${SECRET}"` }, ['endpoint']],
+    ['an endpoint without encryption', { endpoint: `ws://r.test/${SECRET}` }, ['endpoint']],
+    ['an endpoint with a password', { endpoint: `wss://me:${SECRET}@r.test/` }, ['endpoint']],
+    ['a token that breaks a header', { enrollment_token: `${SECRET}\r\nx: y` }, ['enrollment_token']],
+    ['unknown keys', { token: SECRET, Endpoint: 'wss://r.test', '': 1 }, ['token', 'Endpoint', '']],
+    [
+      'empty texts and lists: nothing is set',
+      { endpoint: '', enrollment_token: '  ', url_allowlist: [], storages: [] },
+      [],
+    ],
+    [
+      'patterns of other schemes',
+      { url_blocklist: ['chrome://*/*', 'javascript:*', '*', '', 'https://bank.test/*'] },
+      ['url_blocklist[0]', 'url_blocklist[1]', 'url_blocklist[2]'],
+      { url_blocklist: ['https://bank.test/*'] },
+    ],
+    [
+      'a Storage twice, one elsewhere, one without a name',
+      {
+        storages: [
+          { storage_id: 's1', name: 'Work', backing: 'browser' },
+          { storage_id: 's1', name: 'Again', backing: 'browser' },
+          { storage_id: 's2', name: 'Folder', backing: '/home' },
+          { storage_id: 's3', backing: 'browser' },
+        ],
+      },
+      ['storages[1]', 'storages[2]', 'storages[3]'],
+      { storages: [{ storage_id: 's1', name: 'Work', backing: 'browser' }] },
+    ],
+    ['a huge endpoint', { endpoint: `wss://r.test/${'a'.repeat(1_000_000)}` }, ['endpoint']],
+    ['a huge token', { enrollment_token: 'a'.repeat(1_000_000) }, ['enrollment_token']],
+    ['a huge name', { ['k'.repeat(1_000_000)]: 1 }, [`${'k'.repeat(79)}…`]],
+    [
+      'a huge list, all wrong',
+      { url_allowlist: many(() => 5) },
+      Array.from({ length: MOST_PROBLEMS }, (_, n) => `url_allowlist[${n}]`),
+      { url_allowlist: [] },
+    ],
+    [
+      'a huge list, all right',
+      { url_blocklist: many((n) => `https://h${n}.test/*`) },
+      [],
+      { url_blocklist: many((n) => `https://h${n}.test/*`) as string[] },
+    ],
+  ];
+
+  it.each(WRONG)(
+    '%s: ignored for that key alone, with a reason in words',
+    (_name, values, keys, also = {}) => {
+      const { policy, problems, managed } = readManagedPolicy({ ...values, ...good });
+      expect(policy).toEqual({ ...held, ...also });
+      expect(managed).toBe(true);
+      expect(problems.map(({ key }) => key)).toEqual(keys);
+      for (const { reason } of problems) expect(english[reason]?.message, reason).toMatch(/\w/);
+      expect(JSON.stringify(problems)).not.toContain(SECRET);
+    },
+  );
 });
