@@ -55,7 +55,9 @@ export function createStorageJobs({ send, bodies, told, newId, wait }: StorageJo
     try {
       for (;;) {
         const remaining_ms = Math.max(1, deadline - now());
-        const reply = await send('storages.job', { host, platform, key, job, begin, remaining_ms }).catch(() => null);
+        const reply = await send('storages.job', { host, platform, key, job, begin, remaining_ms }).catch(
+          () => null,
+        );
         if (reply?.state === 'unknown') throw new AgentError(begin ? 'outcome_unknown' : codeOf(signal));
         if (reply?.state === 'done') return await resultOf(reply);
         // Nobody waits any longer.

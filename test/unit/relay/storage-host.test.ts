@@ -50,12 +50,7 @@ class Rig {
 
   run(
     key: string,
-    {
-      host = 'here' as string | null,
-      platform = 'wss://r.test',
-      begin = true,
-      remaining_ms = 60_000,
-    } = {},
+    { host = 'here' as string | null, platform = 'wss://r.test', begin = true, remaining_ms = 60_000 } = {},
   ) {
     const job = JSON.stringify({ tool: 'file_write', request_id: key, input: { text: 'SECRET' } });
     return this.host.run({ host, platform, key, job, begin, remaining_ms });
