@@ -37,6 +37,17 @@ export interface PageAgent {
 /** Under a symbol: named elements of the page show up as properties of the window, by their strings. */
 export const AGENT_KEY = 'endue.page-agent';
 
+/** UTF-16 units. No answer is made of more; much more than that, handed over, ends the process of the extension. */
+const MOST_UNITS = 9 * 1024 * 1024;
+const TOO_LARGE = 'The page is too large to be read at once. Read a part of it, by ref or selector.';
+
+/** The length of all texts in a result. */
+function units(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, one: unknown) => sum + units(one), 0);
+}
+
 const commands = new Map<string, (args: never, page: PageContext) => unknown>(Object.entries(COMMANDS));
 
 export function createPageAgent(version: string, earlier: PageAgent | undefined): PageAgent {
@@ -53,6 +64,7 @@ export function createPageAgent(version: string, earlier: PageAgent | undefined)
         const run = commands.get(command);
         if (!run) return { reply: 'absent' };
         const result = await run(args as never, { refs: agent.refs });
+        if (units(result) > MOST_UNITS) throw new AgentError('output_too_large', TOO_LARGE);
         return { reply: 'done', url: location.href, result };
       } catch (thrown) {
         if (thrown instanceof AgentError) {

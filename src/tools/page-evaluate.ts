@@ -2,6 +2,7 @@
 import type { Scripting } from 'webextension-polyfill';
 import { AgentError } from '../protocol/errors';
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json';
+import { MAX_FRAME_BYTES } from '../protocol/limits';
 import { addressOf } from './find-tabs';
 import { callFrame } from './page-call';
 import { type ElementInput, frameOfElement } from './page-element';
@@ -16,6 +17,8 @@ interface EvaluateInput extends ElementInput {
 
 const ANSWER_MS = 300;
 const LONGEST_MESSAGE = 2_000;
+/** More would fit into no frame; much more than that, handed over, ends the process of the extension. */
+const MOST_UNITS = MAX_FRAME_BYTES;
 
 export const pageEvaluate = defineTool<EvaluateInput>({
   name: 'page_evaluate',
@@ -60,7 +63,9 @@ export const pageEvaluate = defineTool<EvaluateInput>({
       // The rules are asked about the address at this moment, as for every other tool.
       await callFrame(context, page, frame, 'locate', {});
     }
-    const reply = readReply(await inPage(context, page, frame, evaluate, [expression, key]));
+    const reply = readReply(
+      await inPage(context, page, frame, evaluate, [expression, key, MOST_UNITS, LONGEST_MESSAGE]),
+    );
     const tab = await context.browser.tabs.get(page.tab_id).catch(() => null);
     const url = tab ? addressOf(tab) : null;
     const shown = url !== null && context.urls.mayEnter(url) ? url : null;
@@ -131,6 +136,7 @@ function readReply(value: unknown): { type: string; result: JsonValue } {
       'The security policy of the page (CSP) forbids evaluating scripts. Nothing was run. Use page_snapshot, page_text and the tools that act instead.',
     );
   }
+  if (end === 'too_large') throw new AgentError('output_too_large');
   if (end === 'value' && typeof type === 'string') return { type, result: result ?? null };
   const said = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
   throw new AgentError('page_script_failed', `The script failed: ${said || 'the page gave no reason'}`);
@@ -154,21 +160,30 @@ function expectElement(key: string): null {
  * Runs in the page's own world. Refers to nothing outside itself, and leans on as little as possible of what the
  * page may have overridden: no JSON, no array methods.
  */
-async function evaluate(expression: string, key: string | null): Promise<JsonObject> {
+async function evaluate(
+  expression: string,
+  key: string | null,
+  most_units: number,
+  longest_message: number,
+): Promise<JsonObject> {
   const { eval: run } = globalThis;
+  // Without a prototype: a page may teach every object `then`, and so answer in its place.
+  const reply = (members: JsonObject): JsonObject => ({ __proto__: null, ...members }) as JsonObject;
   const failed = (thrown: unknown): JsonObject => {
-    let message = '';
+    let said = '';
     try {
-      message = `${thrown}`;
+      said = `${thrown}`;
     } catch {
-      message = 'an error that cannot be shown';
+      said = 'an error that cannot be shown';
     }
-    return { end: 'failed', message };
+    let message = '';
+    for (let at = 0; at < said.length && at < longest_message; at += 1) message += said[at];
+    return reply({ end: 'failed', message });
   };
   try {
     run('1');
   } catch {
-    return { end: 'blocked' };
+    return reply({ end: 'blocked' });
   }
   let element: unknown;
   if (key) {
@@ -200,28 +215,35 @@ async function evaluate(expression: string, key: string | null): Promise<JsonObj
   }
   const open: unknown[] = [];
   let left = 100_000;
+  let room = most_units;
+  const text = (said: string): string => {
+    room -= said.length;
+    return room < 0 ? '' : said;
+  };
   const json = (one: unknown): JsonValue => {
     left -= 1;
     if (left < 0) return '[too much]';
-    if (one === null || typeof one === 'boolean' || typeof one === 'string') return one;
+    if (one === null || typeof one === 'boolean') return one;
+    if (typeof one === 'string') return text(one);
     if (typeof one === 'number') return one - one === 0 ? one : `${one}`;
     if (one === undefined) return null;
-    if (typeof one === 'bigint') return `${one}`;
+    if (typeof one === 'bigint') return text(`${one}`);
     if (typeof one === 'symbol') return '[symbol]';
-    if (typeof one === 'function') return `[function ${one.name}]`;
+    if (typeof one === 'function') return text(`[function ${one.name}]`);
     const object = one as object;
     for (let index = 0; index < open.length; index += 1) if (open[index] === object) return '[circular]';
     if (open.length > 30) return '[too deep]';
-    if (object instanceof Element) return `[element ${object.localName}${object.id ? `#${object.id}` : ''}]`;
+    if (object instanceof Element)
+      return text(`[element ${object.localName}${object.id ? `#${object.id}` : ''}]`);
     if (object instanceof Node || object === window)
-      return `[${object instanceof Node ? object.nodeName : 'window'}]`;
+      return text(`[${object instanceof Node ? object.nodeName : 'window'}]`);
     if (
       object instanceof Date ||
       object instanceof Error ||
       object instanceof RegExp ||
       object instanceof URL
     )
-      return `${object}`;
+      return text(`${object}`);
     open[open.length] = object;
     const result = contentOf(object);
     open.length -= 1;
@@ -243,7 +265,7 @@ async function evaluate(expression: string, key: string | null): Promise<JsonObj
       for (const one of object) list[list.length] = json(one);
       return list;
     }
-    const record: JsonObject = {};
+    const record = { __proto__: null } as unknown as JsonObject;
     for (const name in object) {
       if (!Object.hasOwn(object, name)) continue;
       let member: unknown;
@@ -253,13 +275,15 @@ async function evaluate(expression: string, key: string | null): Promise<JsonObj
         member = '[a getter that throws]';
       }
       if (typeof member === 'function' || member === undefined) continue;
-      Object.defineProperty(record, name, { value: json(member), enumerable: true });
-      if (left < 0) break;
+      record[text(name)] = json(member);
+      if (left < 0 || room < 0) break;
     }
     return record;
   };
   try {
-    return { end: 'value', type: value === null ? 'null' : typeof value, result: json(value) };
+    const result = json(value);
+    if (room < 0) return reply({ end: 'too_large' });
+    return reply({ end: 'value', type: value === null ? 'null' : typeof value, result });
   } catch (thrown) {
     return failed(thrown);
   }

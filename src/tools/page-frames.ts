@@ -115,7 +115,7 @@ async function readFrame(
 }
 
 /** What became of a frame that was to be read. */
-type FrameText = PageText | 'silent' | 'closed' | 'gone';
+type FrameText = PageText | 'silent' | 'closed' | 'gone' | 'large';
 
 async function readInner(
   context: CallContext,
@@ -132,6 +132,7 @@ async function readInner(
     if (thrown instanceof AgentError && thrown.code === 'page_restricted') return 'closed';
     if (thrown instanceof AgentError && thrown.code === 'timeout' && !context.signal.aborted) return 'silent';
     if (thrown instanceof AgentError && thrown.code === 'page_script_failed') return 'silent';
+    if (thrown instanceof AgentError && thrown.code === 'output_too_large') return 'large';
     throw thrown;
   }
 }
@@ -140,6 +141,7 @@ const NOTES = {
   silent: 'it does not answer',
   closed: 'it is closed to the agent',
   gone: 'it was being replaced',
+  large: 'it is too large to be read at once',
 } as const;
 
 class Merge {

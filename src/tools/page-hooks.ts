@@ -23,6 +23,7 @@ export interface Heard {
 
 const MOST_DIALOGS = 10;
 const LONGEST_MESSAGE = 500;
+const LONGEST_ADDRESS = 8_192;
 /** One click opens one window. */
 const MOST_WINDOWS = 1;
 
@@ -41,7 +42,11 @@ export async function installHooks(
   let collected: Promise<Heard | null> | null = null;
   return {
     collect() {
-      collected ??= inPage(context, tab_id, frame, collect, []).then(readHeard);
+      collected ??= inPage(context, tab_id, frame, collect, [
+        MOST_DIALOGS,
+        LONGEST_MESSAGE,
+        LONGEST_ADDRESS,
+      ]).then(readHeard);
       return collected;
     },
   };
@@ -165,11 +170,37 @@ function install(answer: 'leave' | 'accept' | 'dismiss', text: string | null): n
   return null;
 }
 
-/** Runs in the page's own world. Refers to nothing outside itself. */
-function collect(): { dialogs: unknown[]; windows: string[] } | null {
+/**
+ * Runs in the page's own world. Refers to nothing outside itself. A page can have put anything in place of what was
+ * heard: only short texts are taken over, copied without its built-ins. Something huge would end the extension's process.
+ */
+function collect(
+  most_dialogs: number,
+  longest_message: number,
+  longest_address: number,
+): { dialogs: unknown[]; windows: string[] } | null {
   const heard = (window as unknown as Record<symbol, Hooked | undefined>)[Symbol.for('endue.hooks')];
   if (!heard) return null;
   heard.restore();
-  const { dialogs, windows } = heard;
-  return { dialogs, windows };
+  const copy = (text: unknown, longest: number): string => {
+    let copied = '';
+    if (typeof text === 'string')
+      for (let at = 0; at < text.length && at < longest; at += 1) copied += text[at];
+    return copied;
+  };
+  const dialogs: unknown[] = [];
+  for (let at = 0; at < most_dialogs; at += 1) {
+    const dialog = heard.dialogs[at] as { [name: string]: unknown } | undefined;
+    if (!dialog) break;
+    const { type, message, accepted, text } = dialog;
+    const said = {
+      type: copy(type, 10),
+      message: copy(message, longest_message),
+      accepted: accepted === true,
+    };
+    dialogs[at] = typeof text === 'string' ? { ...said, text: copy(text, longest_message) } : said;
+  }
+  const address: unknown = heard.windows[0];
+  const isTaken = typeof address === 'string' && address.length <= longest_address;
+  return { dialogs, windows: isTaken ? [copy(address, longest_address)] : [] };
 }

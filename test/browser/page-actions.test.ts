@@ -259,6 +259,21 @@ describe('page_click', () => {
     await other.close();
   });
 
+  it('a page that forges what was heard gives short texts at most: huge ones would end the process of the extension', async () => {
+    const page = await open(
+      `<button id=b onclick="window[Symbol.for('endue.hooks')] = {
+         restore() {}, windows: ['https://a.test/' + 'x'.repeat(2 ** 28)],
+         dialogs: [{ type: 'alert', message: 'y'.repeat(2 ** 28), accepted: true }] };
+         for (const name of ['slice', 'substring']) String.prototype[name] = () => 'z'.repeat(2 ** 28)">B</button>`,
+    );
+    const { changes } = await page.act('page_click', { selector: '#b', dialogs: 'accept' }, 10_000);
+    expect(changes).toEqual({
+      focus: expect.anything(),
+      dialogs: [{ type: 'alert', message: 'y'.repeat(500), accepted: true }],
+    });
+    await page.close();
+  });
+
   it('dialogs can be answered instead of shown, and the page has its own again afterwards', async () => {
     const page = await open(`<script>const [o, a] = [open, alert]</script>
       <button id=b onclick="alert('A'); window.answers = [confirm('C?'), prompt('P?', 'preset')]">B</button>`);
@@ -617,6 +632,24 @@ describe('page_wait', () => {
 });
 
 describe('page_evaluate', () => {
+  it('a value too large for any answer does not leave the page: it would end the process of the extension', async () => {
+    const page = await open('<p>p</p>');
+    const large = `'x'.repeat(2 ** 28)`;
+    const lies = `Object.prototype.then = (done) => done(${large}); Object.defineProperty = Object.assign = () => ({ x: ${large} });`;
+    for (const expression of [large, `[{ a: { b: ${large} } }]`, `({ [${large}]: 1 })`]) {
+      expect(await page.refused('page_evaluate', { expression })).toMatchObject({
+        error_code: 'output_too_large',
+      });
+    }
+    expect(await page.refused('page_evaluate', { expression: `throw ${large}` })).toMatchObject({
+      error_code: 'page_script_failed',
+    });
+    expect(await page.act('page_evaluate', { expression: `${lies} ({ a: 1 }).a` })).toMatchObject({
+      result: 1,
+    });
+    await page.close();
+  });
+
   it('values, promises, statements, and what JSON cannot hold', async () => {
     const page = await open('<p id=p>text</p><script>const secret = 7</script>');
     const evaluate = async (expression: string): Promise<unknown[]> => {

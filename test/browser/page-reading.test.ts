@@ -395,6 +395,32 @@ describe('hostile and odd pages are answered by their deadline', () => {
     }
   });
 
+  it('more text than any answer holds does not leave the page: it would end the process of the extension', async () => {
+    const tab_id = await open(
+      '/endless',
+      `<!doctype html><title>e</title><p>short</p><textarea></textarea>
+       <script>document.querySelector('textarea').value = 'x'.repeat(10 * 1024 * 1024)</script>`,
+    );
+    expect(await textOf(tab_id, { selector: 'p' })).toBe('short');
+    const call_of_text = {
+      command: 'text',
+      args: {},
+      ref_prefix: 'x',
+      url: world.site.url('/endless'),
+      origin: '',
+    };
+    const reply = await inServiceWorker(
+      world,
+      `chrome.scripting.executeScript({
+        target: { tabId: ${tab_id} },
+        func: (call) => globalThis[Symbol.for('endue.page-agent')].call(call),
+        args: [{ ...${JSON.stringify(call_of_text)}, version: chrome.runtime.getManifest().version }],
+      }).then(([{ result }]) => result)`,
+    );
+    expect(reply).toMatchObject({ reply: 'failed', code: 'output_too_large' });
+    expect(await refusal(world, 'page_text', { tab_id })).toMatchObject({ error_code: 'output_too_large' });
+  });
+
   it('a PDF is page_restricted, or read as it is', async () => {
     world.site.serve('/a.pdf', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/pdf' });

@@ -191,6 +191,40 @@ describe.runIf(PolicyFolder.isPossible())('permissions', () => {
       expect(await refusal(world, 'screenshot')).toMatchObject(restricted);
     });
 
+    it('an empty window or frame that a closed page filled is as closed as that page', async () => {
+      world.site.serve(
+        '/frames',
+        `<!doctype html><title>frames</title><p>open</p><iframe src="about:blank"></iframe>
+         <iframe sandbox srcdoc="<p>sandboxed"></iframe><iframe src="${local('/filler')}"></iframe>
+         <script>frames[0].document.body.append('its own')</script>`,
+      );
+      world.site.serve('/filler', '<!doctype html><title>filler</title>');
+      world.site.serve('/opener', '<!doctype html><title>opener</title>');
+      const frames = await openTab(world, '/frames');
+      const opener = await world.browser.openPage(local('/opener'));
+      const before = new Set((await listTabs(world)).map(({ tab_id }) => tab_id));
+      await opener.send('Runtime.evaluate', {
+        expression: `{ const w = open('about:blank'); w.document.title = 'secret'; w.document.body.append('secret words') }`,
+        userGesture: true,
+      });
+      const blank = await until('the window is there', async () =>
+        (await listTabs(world)).find(({ tab_id }) => !before.has(tab_id)),
+      );
+      const { tab_id } = blank;
+      for (const [tool, input] of [
+        ['page_text', {}],
+        ['page_snapshot', {}],
+        ['page_click', { selector: 'body' }],
+        ['page_wait', { text: 'secret' }],
+      ] as const) {
+        expect(await refusal(world, tool, { tab_id, ...input })).toMatchObject(restricted);
+      }
+      const said = await call(world, 'page_text', { tab_id: frames });
+      expect(said.text).toBe('open\nits own\nsandboxed\n[a frame is left out: it is closed to the agent]');
+      for (const opened of [tab_id, frames]) await call(world, 'tab_close', { tab_id: opened });
+      await opener.close();
+    });
+
     it('the settings page shows the lists, to be read', async () => {
       await person.sees(
         /Pages the platform may touch Set by your organisation Never these \*:\/\/localhost\/\*/,
