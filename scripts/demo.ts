@@ -12,7 +12,7 @@ import type { JsonObject } from '../src/protocol/json';
 import { AgentBrowser } from '../test/browser/harness/agent-browser';
 import { startSite } from '../test/browser/harness/site';
 import { attachBrowserStorage } from '../test/browser/harness/storages';
-import { deviceLines } from '../test/fake-relay/curl-lines';
+import { deviceLines, type StorageToTry } from '../test/fake-relay/curl-lines';
 import type { Device } from '../test/fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../test/fake-relay/fake-relay';
 import { buildExtension } from './build.mjs';
@@ -36,7 +36,10 @@ async function main(): Promise<void> {
   try {
     browser = await step('started Chromium', () => AgentBrowser.launch({ headless: !headed }));
     await demonstrate(relay, browser, site.url('/welcome'));
-    if (keep) await keepRunning(relay.origin, relay.devices[0]?.id ?? '');
+    if (keep) {
+      const token = relay.storage.issueToken({ storage_id: STORAGE });
+      await keepRunning(relay.origin, relay.devices[0]?.id ?? '', { storage_id: STORAGE, token });
+    }
   } finally {
     await browser?.close();
     await site.close();
@@ -44,6 +47,9 @@ async function main(): Promise<void> {
     rmSync(storage_directory, { recursive: true, force: true });
   }
 }
+
+/** The Storage of the demonstration. */
+const STORAGE = 'demo';
 
 async function demonstrate(relay: FakeRelay, browser: AgentBrowser, page: string): Promise<void> {
   const device = relay.createDevice({ name: 'demo' });
@@ -74,7 +80,7 @@ async function demonstrate(relay: FakeRelay, browser: AgentBrowser, page: string
 }
 
 async function demonstrateStorage(relay: FakeRelay, browser: AgentBrowser, device: Device): Promise<void> {
-  const storage_id = 'demo';
+  const storage_id = STORAGE;
   await relay.storage.createStorage(storage_id);
   await step('attached a Storage inside the browser', () => attachBrowserStorage(browser, storage_id));
   const token = relay.storage.issueToken({ storage_id });
@@ -129,9 +135,9 @@ function brief(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-async function keepRunning(origin: string, device: string): Promise<void> {
+async function keepRunning(origin: string, device: string, storage: StorageToTry): Promise<void> {
   console.log(
-    `\nThe platform and the browser stay up. Try (Ctrl+C ends everything):\n\n${deviceLines(origin, device)}\n`,
+    `\nThe platform and the browser stay up. Try (Ctrl+C ends everything):\n\n${deviceLines(origin, device, storage)}\n`,
   );
   await new Promise((resolve) => {
     process.once('SIGINT', resolve);

@@ -1,6 +1,6 @@
 /**
  * `npm run relay [-- --port N]`: starts the platform's stand-in alone and prints what to type to try it. It
- * prints one line for each event, and never a token: that stands only in the answer to the first `curl`.
+ * prints one line for each event, and never a device's token: that stands only in the answer to the first `curl`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,9 @@ const note = (line: string): void => console.log(`${new Date().toISOString().sli
 try {
   const relay = await startFakeRelay({ port, keep_log_bytes: KEEP_LOG_BYTES, storage_directory, note });
   console.log(`The stand-in platform listens on ${relay.origin} (loopback only). Ctrl-C ends it.\n`);
-  console.log(curlLines(relay.origin));
+  const storage_id = 'demo';
+  await relay.storage.createStorage(storage_id);
+  console.log(curlLines(relay.origin, { storage_id, token: relay.storage.issueToken({ storage_id }) }));
   const end = (): void => {
     void relay.close().then(() => process.exit(0));
   };

@@ -99,7 +99,7 @@ function restricted(url: string): AgentError {
       )
     : new AgentError(
         'page_restricted',
-        "Chrome keeps extensions off this page: it is one of the browser's own, another extension's, or a view of a page's source. Go to an ordinary web page.",
+        "Chrome keeps extensions off this page: it is one of the browser's own, an extension's, or a view of a page's source. Name the tab_id of an ordinary web page (tab_list), or go to one.",
       );
 }
 
