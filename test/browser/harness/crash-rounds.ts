@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { RootKind } from '../../../src/storage/ports';
 import { CRASH_SCENARIOS, type CrashScenario } from './crash-scenarios';
-import { type CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
+import { CrashWorld, DatabasesLost, type Outcome, VICTIMS, type Victim } from './crash-world';
 import type { Step, WorkerEnd } from './storage-probes';
 
 const KINDS: readonly RootKind[] = ['browser', 'folder'];
@@ -139,4 +139,24 @@ export async function killAtRandom(world: CrashWorld, seed: number, times: numbe
   }
   await world.settle();
   return all;
+}
+
+/** Works on `worlds[at]`; once more, on a new one, when the databases of its profile were lost. */
+export async function onWorld<T>(
+  worlds: CrashWorld[],
+  at: number,
+  work: (world: CrashWorld) => Promise<T>,
+): Promise<T> {
+  const world = worlds[at] as CrashWorld;
+  try {
+    return await work(world);
+  } catch (thrown) {
+    if (!(thrown instanceof DatabasesLost)) throw thrown;
+    console.log(`${thrown.message}: begun anew with another`);
+    expect(world.violations).toEqual([]);
+    await world[Symbol.asyncDispose]();
+    const next = await CrashWorld.create();
+    worlds[at] = next;
+    return work(next);
+  }
 }
