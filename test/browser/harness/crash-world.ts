@@ -209,7 +209,7 @@ export class CrashWorld implements AsyncDisposable {
 
   /** Throws `DatabasesLost`. */
   private async attach(beds: readonly Bed[]): Promise<void> {
-    if (!(await this.evaluate('hasFolder'))) throw new DatabasesLost();
+    if (!(await this.evaluate<boolean>('hasFolder', null))) throw new DatabasesLost();
     await this.evaluate(
       'attachAll',
       beds.map(({ storage_id, kind }) => ({ storage_id, kind })),
