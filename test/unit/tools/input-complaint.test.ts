@@ -64,8 +64,8 @@ describe('os_execute: first by its own schema, then by that of the tool behind',
 
   test('no other tool is looked behind', () => {
     const never: Validate = () => false;
-    const any: Validate = () => true;
-    const judge = inputComplaints({ os_execute: any, other: any, behind: never }, { 'a.b': 'behind' });
+    const fits: Validate = () => true;
+    const judge = inputComplaints({ os_execute: fits, other: fits, behind: never }, { 'a.b': 'behind' });
     expect(judge('other', { type: 'a.b' })).toBeNull();
     expect(judge('os_execute', { type: 'a.b' })).toBe('input.input is malformed.');
   });
