@@ -4,7 +4,7 @@
  * left, and the next sync converges with the service. All of that is expected in each round of `CrashWorld`.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endWorkerInMidJob, killAfterEachStep, killAtRandom, onWorld } from './harness/crash-rounds';
+import { endWorkerInMidJob, killAfterEachStep, killAtRandom } from './harness/crash-rounds';
 import { CRASH_SCENARIOS } from './harness/crash-scenarios';
 import { CrashWorld, VICTIMS } from './harness/crash-world';
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe('storage.md, Nothing is half: the browser is killed after each journal step', () => {
-  it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(world(), scenario));
+  it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(worlds, scenario));
 });
 
 describe('storage.md, Nothing is half: the storage worker ends in mid-job', () => {
@@ -33,7 +33,7 @@ describe('storage.md, Nothing is half: the storage worker ends in mid-job', () =
 describe('storage.md, Nothing is half: the browser is killed at random moments', () => {
   const SEED = 20261130;
   it.each([0, 1, 2, 3])(`5 kills, seed ${SEED} + %i`, async (part) => {
-    const outcomes = await onWorld(worlds, 0, (one) => killAtRandom(one, SEED + part, 5));
+    const outcomes = await killAtRandom(worlds, 0, SEED + part, 5);
     expect(outcomes).toHaveLength(5 * VICTIMS);
   });
 });
