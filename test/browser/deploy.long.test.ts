@@ -89,6 +89,11 @@ describe.runIf(PolicyFolder.isPossible())('a new version while a save is under w
     const popup = await browser.openPage(
       `chrome-extension://${updates.extension_id}/src/ui/popup/popup.html`,
     );
+    await until('the page is there', () =>
+      popup
+        .evaluate<boolean>(`document.readyState === 'complete' && !!chrome.runtime?.id`)
+        .catch(() => false),
+    );
     const status = await popup.evaluate('chrome.runtime.requestUpdateCheck().then(({ status }) => status)');
     expect(status).toBe('update_available');
     await until('the new version is ready', () =>
