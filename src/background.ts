@@ -23,6 +23,7 @@ import { goToTab, ownTabs, recallTabs, rememberTabs } from './platform/own-tabs'
 import { openPopup } from './platform/popup';
 import { hideQuestion, onQuestionNotification, showQuestion } from './platform/question-notifications';
 import { reconfigureRelayHost, reviveRelayHost } from './platform/relay-host-watch';
+import { padStorageLog } from './platform/torn-logs';
 import { asBlob } from './protocol/content';
 import { createConfirmation } from './router/confirmation';
 import { createDial } from './router/dial';
@@ -307,6 +308,7 @@ const START_DELAY_MS = 1_000;
 setTimer(() => report('start', start()), START_DELAY_MS);
 
 function begin(): void {
+  report('storage log', padStorageLog(browser.storage.local));
   report('start', start());
   report('sweep', sweep());
 }

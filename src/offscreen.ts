@@ -7,6 +7,7 @@ import { serveConsoles } from './platform/console-feed';
 import { tellConsoleNews } from './platform/console-news';
 import { CONNECTION_PORT, type RelayMessages, type StorageMessages } from './platform/messages';
 import { isFromOwnContext, send, serve } from './platform/messaging';
+import { beginDatabaseLog } from './platform/torn-logs';
 import { contentSize } from './protocol/content';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
 import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
@@ -125,5 +126,7 @@ serveConsoles(
 addEventListener('online', () => host.networkChanged(true));
 addEventListener('offline', () => host.networkChanged(false));
 
+// This document is made once in a run of the browser.
+beginDatabaseLog(indexedDB).catch(() => undefined);
 host.start();
 storages.start();

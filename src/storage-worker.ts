@@ -1,5 +1,6 @@
 /** The storage worker of the offscreen document: the engine and the file tools, wired to the browser. */
 import { putJobBody } from './platform/job-bodies';
+import { padDirectoryLog } from './platform/torn-logs';
 import { attachedRoots } from './storage/attached-roots';
 import { type FolderHandle, findStorage, listStorages, noteForgotten } from './storage/attachments';
 import { StorageEngine } from './storage/engine';
@@ -48,8 +49,18 @@ const storages = attachedRoots({
   listStorages,
   findStorage,
   noteForgotten,
-  originRoot: () => navigator.storage.getDirectory() as Promise<unknown> as Promise<DirectoryHandle>,
+  originRoot,
 });
+
+let padded: Promise<void> | null = null;
+
+async function originRoot(): Promise<DirectoryHandle> {
+  const root = await navigator.storage.getDirectory();
+  // What cannot be written now, for want of room perhaps, is no reason to refuse to read.
+  padded ??= padDirectoryLog(root).catch(() => undefined);
+  await padded;
+  return root as unknown as DirectoryHandle;
+}
 
 const { FileSystemObserver } = scope;
 const stillness = createRootWatch({

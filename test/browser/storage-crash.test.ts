@@ -8,32 +8,31 @@ import { endWorkerInMidJob, killAfterEachStep, killAtRandom } from './harness/cr
 import { CRASH_SCENARIOS } from './harness/crash-scenarios';
 import { CrashWorld, VICTIMS } from './harness/crash-world';
 
-const worlds: CrashWorld[] = [];
-const world = (): CrashWorld => worlds[0] as CrashWorld;
+let world: CrashWorld;
 
 beforeAll(async () => {
-  worlds.push(await CrashWorld.create());
+  world = await CrashWorld.create();
 });
 
 afterAll(async () => {
-  const violations = [...world().violations];
-  await world()[Symbol.asyncDispose]();
+  const violations = [...world.violations];
+  await world[Symbol.asyncDispose]();
   expect(violations).toEqual([]);
 });
 
 describe('storage.md, Nothing is half: the browser is killed after each journal step', () => {
-  it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(worlds, scenario));
+  it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(world, scenario));
 });
 
 describe('storage.md, Nothing is half: the storage worker ends in mid-job', () => {
   it('by an error that nobody caught: its jobs are answered at once, and undone', () =>
-    endWorkerInMidJob(world(), 'breaks'));
+    endWorkerInMidJob(world, 'breaks'));
 });
 
 describe('storage.md, Nothing is half: the browser is killed at random moments', () => {
   const SEED = 20261130;
   it.each([0, 1, 2, 3])(`5 kills, seed ${SEED} + %i`, async (part) => {
-    const outcomes = await killAtRandom(worlds, 0, SEED + part, 5);
+    const outcomes = await killAtRandom(world, SEED + part, 5);
     expect(outcomes).toHaveLength(5 * VICTIMS);
   });
 });

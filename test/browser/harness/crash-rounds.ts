@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { RootKind } from '../../../src/storage/ports';
 import { CRASH_SCENARIOS, type CrashScenario } from './crash-scenarios';
-import { CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
+import { type CrashWorld, type Outcome, VICTIMS, type Victim } from './crash-world';
 import type { Step, WorkerEnd } from './storage-probes';
 
 const KINDS: readonly RootKind[] = ['browser', 'folder'];
@@ -46,7 +46,7 @@ export const STEPS: Record<string, readonly Step[]> = {
 };
 
 /** One mode killed after each of its steps, in turn on the browser's own file system and on a folder. */
-export async function killAfterEachStep(worlds: CrashWorld[], scenario: CrashScenario): Promise<void> {
+export async function killAfterEachStep(world: CrashWorld, scenario: CrashScenario): Promise<void> {
   const steps = STEPS[scenario.name] ?? [];
   const victims: Victim[] = [];
   for (let n = 0; n < steps.length || n % VICTIMS !== 0; n += 1) {
@@ -59,7 +59,7 @@ export async function killAfterEachStep(worlds: CrashWorld[], scenario: CrashSce
   }
   for (let at = 0; at < victims.length; at += VICTIMS) {
     const round = { victims: victims.slice(at, at + VICTIMS) };
-    const outcomes = await withWorld(worlds, 0, (world) => world.round(round));
+    const outcomes = await world.round(round);
     for (const { hold, steps: done, answered, result } of outcomes) {
       expect(done, 'the step to be killed after').toContain(hold?.step);
       expect(answered).toBe(false);
@@ -67,7 +67,7 @@ export async function killAfterEachStep(worlds: CrashWorld[], scenario: CrashSce
       else expect(result).not.toBe('new');
     }
   }
-  await withWorld(worlds, 0, (world) => world.settle());
+  await world.settle();
 }
 
 /** The storage worker ends in the middle of four jobs, with the browser alive: they are answered, and undone. */
@@ -125,12 +125,7 @@ const STEPS_OF_A_ROUND = 14 * VICTIMS;
  * Kills the browser `times` times while jobs of random modes run side by side on both kinds of Storage. A kill that came
  * when every job had been answered does not count, but is judged as well. Resolves with what became of each job.
  */
-export async function killAtRandom(
-  worlds: CrashWorld[],
-  at: number,
-  seed: number,
-  times: number,
-): Promise<Outcome[]> {
+export async function killAtRandom(world: CrashWorld, seed: number, times: number): Promise<Outcome[]> {
   const random = randomNumbers(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const all: Outcome[] = [];
@@ -140,39 +135,10 @@ export async function killAtRandom(
       kind: KINDS[nth % 2] as RootKind,
     }));
     const round = { victims, killAt: 1 + Math.floor(random() * STEPS_OF_A_ROUND) };
-    const outcomes = await withWorld(worlds, at, (world) => world.round(round));
+    const outcomes = await world.round(round);
     if (outcomes.some(({ answered }) => !answered)) kills += 1;
     all.push(...outcomes);
   }
-  await withWorld(worlds, at, (world) => world.settle());
+  await world.settle();
   return all;
-}
-
-/** So often may databases be lost until something else must be wrong. */
-const MOST_LOSSES = 5;
-
-/**
- * Does one thing with `worlds[at]`, and again with a new world in its place when that failed because the databases of
- * the profile were lost.
- */
-async function withWorld<T>(
-  worlds: CrashWorld[],
-  at: number,
-  work: (world: CrashWorld) => Promise<T>,
-): Promise<T> {
-  for (let losses = 1; ; losses += 1) {
-    const world = worlds[at] as CrashWorld;
-    try {
-      return await work(world);
-    } catch (thrown) {
-      if (losses > MOST_LOSSES || !(await world.lostDatabases().catch(() => false))) throw thrown;
-      console.log(
-        'the databases of a profile were lost with a kill: its round is done again with another profile',
-      );
-      expect(world.violations).toEqual([]);
-      worlds[at] = await CrashWorld.create();
-      // A profile that stays behind harms nobody.
-      await world[Symbol.asyncDispose]().catch(() => undefined);
-    }
-  }
 }

@@ -105,14 +105,6 @@ export class CrashWorld implements AsyncDisposable {
     return world;
   }
 
-  /**
-   * Whether the browser came up with none of the profile's databases, this test's own among them: seen once in a
-   * hundred or two of kills. What the extension had written down is gone as well, so nothing of it can be judged.
-   */
-  async lostDatabases(): Promise<boolean> {
-    return !(await this.evaluate<boolean>('hasFolder', null));
-  }
-
   /** What the service and the relay had to complain about. */
   get violations(): readonly string[] {
     return this.relay.violations;
@@ -477,9 +469,6 @@ const PAGE_SCRIPT = `(() => {
   Object.assign(globalThis, {
     keepFolder: (folder) =>
       inStore('crash-test', 'handles', 'readwrite', (store) => void store.put(folder, 'folder')).then(() => true),
-    async hasFolder() {
-      return !!(await inStore('crash-test', 'handles', 'readonly', (store) => store.get('folder')));
-    },
     async attachAll(victims) {
       const folder = await inStore('crash-test', 'handles', 'readonly', (store) => store.get('folder'));
       const rows = [];
