@@ -1,5 +1,19 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { validators } from './scripts/vite-validators';
+
+/** Those that take longest, which would keep all others waiting if they began last. */
+const LONGEST = ['storage-crash', 'storage-crash-random', 'deploy'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number =>
+      LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+    const isLong = (file: TestSpecification): boolean => rank(file) >= 0;
+    const long = files.filter(isLong).sort((one, other) => rank(one) - rank(other));
+    return [...long, ...(await super.sort(files.filter((file) => !isLong(file))))];
+  }
+}
 
 /**
  * `unit` needs Node only, `built` looks at the files in dist, `browser` and `long` drive the built extension in a
@@ -7,6 +21,7 @@ import { validators } from './scripts/vite-validators';
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins: [validators()],

@@ -4,9 +4,9 @@
  * left, and the next sync converges with the service. All of that is expected in each round of `CrashWorld`.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endWorkerInMidJob, killAfterEachStep, killAtRandom } from './harness/crash-rounds';
+import { killAfterEachStep } from './harness/crash-rounds';
 import { CRASH_SCENARIOS } from './harness/crash-scenarios';
-import { CrashWorld, VICTIMS } from './harness/crash-world';
+import { CrashWorld } from './harness/crash-world';
 
 let world: CrashWorld;
 
@@ -22,17 +22,4 @@ afterAll(async () => {
 
 describe('storage.md, Nothing is half: the browser is killed after each journal step', () => {
   it.each(CRASH_SCENARIOS)('of $name', (scenario) => killAfterEachStep(world, scenario));
-});
-
-describe('storage.md, Nothing is half: the storage worker ends in mid-job', () => {
-  it('by an error that nobody caught: its jobs are answered at once, and undone', () =>
-    endWorkerInMidJob(world, 'breaks'));
-});
-
-describe('storage.md, Nothing is half: the browser is killed at random moments', () => {
-  const SEED = 20261130;
-  it.each([0, 1, 2, 3])(`5 kills, seed ${SEED} + %i`, async (part) => {
-    const outcomes = await killAtRandom(world, SEED + part, 5);
-    expect(outcomes).toHaveLength(5 * VICTIMS);
-  });
 });
