@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { validators } from './scripts/vite-validators';
 
 /** Those that take longest, which would keep all others waiting if they began last. */
-const LONGEST = ['storage-crash', 'storage-crash-random', 'deploy'];
+const LONGEST = ['relay-rules', 'storage-crash', 'storage-crash-random', 'once', 'page-actions'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -17,7 +17,7 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * `unit` needs Node only, `built` looks at the files in dist, `browser` and `long` drive the built extension in a
- * real Chromium: `browser` two files at a time, `long`, which watches clocks, one.
+ * real Chromium: `browser` three files at a time, `long`, which watches clocks, one.
  */
 export default defineConfig({
   test: {
@@ -40,7 +40,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // Each has a browser of its own, and most of the time waits for it.
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {
