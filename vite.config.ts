@@ -4,12 +4,14 @@ import manifest from './manifest.json';
 import { osInterfaceFile } from './scripts/vite-os-interface';
 import { pageAgent } from './scripts/vite-page-agent';
 import { pageScripts } from './scripts/vite-page-scripts';
+import { polyfillModule } from './scripts/vite-polyfill-module';
 import { singleFileWorker } from './scripts/vite-single-file-worker';
 import { validators } from './scripts/vite-validators';
 
 export default defineConfig({
   plugins: [
     validators(),
+    polyfillModule(),
     osInterfaceFile(),
     crx({ manifest: manifest as ManifestV3Export }),
     pageAgent(),
