@@ -4,8 +4,6 @@ import { utf8Length } from '../protocol/json';
 
 const LONGEST_SEGMENT_BYTES = 200;
 const MOST_SEGMENTS = 8;
-/** Control characters, invisible marks, such as those that turn the direction of text, and what Windows forbids. */
-const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\]/u;
 /** Names of devices on Windows, with any ending. */
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
@@ -19,7 +17,7 @@ export function checkDownloadName(filename: string): string {
   for (const segment of segments) {
     if (segment === '') throw invalid('must be relative, without empty parts');
     if (segment === '.' || segment === '..') throw invalid('must not have "." or ".." as a part');
-    if (FORBIDDEN.test(segment)) throw invalid('has a character that file systems do not take');
+    if (hasForbidden(segment)) throw invalid('has a character that file systems do not take');
     if (/^[\s.~]|[\s.~]$/u.test(segment)) {
       throw invalid('must not have a part that begins or ends with a space, a dot or a tilde');
     }
@@ -29,6 +27,14 @@ export function checkDownloadName(filename: string): string {
     }
   }
   return filename.normalize('NFC');
+}
+
+/**
+ * Control characters, invisible marks, such as those that turn the direction of text, and what Windows forbids. In a
+ * function, because making it takes half a millisecond of each start of the service worker.
+ */
+function hasForbidden(segment: string): boolean {
+  return /[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\]/u.test(segment);
 }
 
 function invalid(why: string): AgentError {
