@@ -1,7 +1,8 @@
 /**
  * Round trips of the built extension against floors measured in the same run, by turns, in one browser:
  * `workspace_info` warm and cold against a bare socket echo plus one bare runtime message, `screenshot`
- * against CDP `Page.captureScreenshot` of the same page and format. Prints a table of medians and ratios. With the argument
+ * against CDP `Page.captureScreenshot` of the same page and format. Beside each what a bare extension needs that does
+ * nothing else. Prints a table of medians and ratios. With the argument
  * `storage` it measures the storage path instead.
  */
 import { once } from 'node:events';
@@ -16,6 +17,8 @@ import { buildExtension } from '../build.mjs';
 import { median, type Row, sampleByTurns, table } from './samples';
 import { benchStorage } from './storage';
 
+type Samples = Record<'ours' | 'floor' | 'bound', number[]>;
+
 const FLOOR_EXTENSION = fileURLToPath(new URL('floor-extension', import.meta.url));
 const WARM_ROUNDS = 200;
 const COLD_ROUNDS = 15;
@@ -23,8 +26,14 @@ const PICTURE_ROUNDS = 15;
 /** Chrome takes two pictures a second: with this pause none has to wait. */
 const PICTURE_PAUSE_MS = 600;
 
-/** The floor's own socket: sends a text, waits for the echo. */
-async function floorSocket(world: World): Promise<{ echo(text: string): Promise<unknown>; close(): void }> {
+interface FloorSocket {
+  /** Sends a text and waits for what comes back. */
+  ask(text: 'message' | 'writes' | 'jpeg' | 'png'): Promise<unknown>;
+  close(): void;
+}
+
+/** The bare extension's own socket. */
+async function floorSocket(world: World): Promise<FloorSocket> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false });
   await once(server, 'listening');
   const connected = once(server, 'connection');
@@ -36,10 +45,11 @@ async function floorSocket(world: World): Promise<{ echo(text: string): Promise<
   await session.detach();
   const [socket] = (await connected) as [WebSocket];
   return {
-    echo(text) {
+    async ask(text) {
       const answered = once(socket, 'message');
       socket.send(text);
-      return answered;
+      const [answer] = await answered;
+      if (String(answer) === 'failed') throw new Error(`the bare extension failed at ${text}`);
     },
     close: () => server.close(),
   };
@@ -49,9 +59,12 @@ function workspaceInfo(world: World): Promise<unknown> {
   return world.relay.command(world.device, { command: 'workspace_info' });
 }
 
-async function roundTrips(world: World): Promise<Row[]> {
-  const floor = await floorSocket(world);
-  const things = { ours: () => workspaceInfo(world), floor: () => floor.echo('message') };
+async function roundTrips(world: World, floor: FloorSocket): Promise<Row[]> {
+  const things = {
+    ours: () => workspaceInfo(world),
+    floor: () => floor.ask('message'),
+    bound: () => floor.ask('writes'),
+  };
   await sampleByTurns(things, 20);
   const warm = await sampleByTurns(things, WARM_ROUNDS);
   // A page without scripts: nothing but the measured message wakes a worker.
@@ -63,21 +76,46 @@ async function roundTrips(world: World): Promise<Row[]> {
     );
   });
   await page.close();
-  floor.close();
   return [
-    { what: '`workspace_info`, worker awake', ours: median(warm.ours), floor: median(warm.floor), aim: 3 },
-    { what: '`workspace_info`, worker stopped', ours: median(cold.ours), floor: median(cold.floor), aim: 2 },
+    ...rowsOf(
+      '`workspace_info`, worker awake',
+      'a bare extension with its two writes, worker awake',
+      warm,
+      3,
+    ),
+    ...rowsOf(
+      '`workspace_info`, worker stopped',
+      'a bare extension with its two writes, worker stopped',
+      cold,
+      2,
+    ),
   ];
 }
 
-async function pictures(world: World): Promise<Row[]> {
+function rowsOf(what: string, bare: string, samples: Samples, aim: number): Row[] {
+  const floor = median(samples.floor);
+  return [
+    { what, ours: median(samples.ours), floor, aim },
+    { what: bare, ours: median(samples.bound), floor, aim: null },
+  ];
+}
+
+async function pictures(world: World, floor: FloorSocket): Promise<Row[]> {
   const page = await world.browser.openPage(world.site.url('/welcome'));
   await until('the page is loaded', () => page.evaluate<boolean>(`document.title === 'Welcome'`));
   await page.send('Page.bringToFront');
-  return [await pictureRow(world, page, 'jpeg'), await pictureRow(world, page, 'png')];
+  return [
+    ...(await pictureRows(world, floor, page, 'jpeg')),
+    ...(await pictureRows(world, floor, page, 'png')),
+  ];
 }
 
-async function pictureRow(world: World, page: CdpSession, format: 'jpeg' | 'png'): Promise<Row> {
+async function pictureRows(
+  world: World,
+  bare: FloorSocket,
+  page: CdpSession,
+  format: 'jpeg' | 'png',
+): Promise<Row[]> {
   const quality = format === 'jpeg' ? { quality: 85 } : {};
   const things = {
     ours: async () => {
@@ -86,11 +124,12 @@ async function pictureRow(world: World, page: CdpSession, format: 'jpeg' | 'png'
       if (response.status === 'error') throw new Error(`screenshot: ${response.error_code}`);
     },
     floor: () => page.send('Page.captureScreenshot', { format, ...quality }),
+    bound: () => bare.ask(format),
   };
   const pause = () => new Promise((resolve) => setTimeout(resolve, PICTURE_PAUSE_MS));
   await sampleByTurns(things, 2, pause);
-  const { ours, floor } = await sampleByTurns(things, PICTURE_ROUNDS, pause);
-  return { what: `\`screenshot\`, ${format}`, ours: median(ours), floor: median(floor), aim: 0.9 };
+  const samples = await sampleByTurns(things, PICTURE_ROUNDS, pause);
+  return rowsOf(`\`screenshot\`, ${format}`, `the bare \`captureVisibleTab\` of ${format}`, samples, 0.9);
 }
 
 async function main(): Promise<void> {
@@ -98,8 +137,9 @@ async function main(): Promise<void> {
   await buildExtension({ quiet: true });
   const world = await createWorld({ browser: { extension: `${EXTENSION_DIRECTORY},${FLOOR_EXTENSION}` } });
   try {
-    const rows = [...(await roundTrips(world)), ...(await pictures(world))];
-    console.log(table(rows));
+    const floor = await floorSocket(world);
+    console.log(table([...(await roundTrips(world, floor)), ...(await pictures(world, floor))]));
+    floor.close();
   } finally {
     await world[Symbol.asyncDispose]();
   }

@@ -1,7 +1,6 @@
-/** Echoes what the socket brings; `message` takes the way through the worker first. */
+/** Echoes what the socket brings; all but `socket` takes the way through the worker first, whose answer is then sent. */
 const socket = new WebSocket(`ws://127.0.0.1:${location.hash.slice(1)}`);
 
 socket.onmessage = async ({ data }) => {
-  if (data === 'message') await chrome.runtime.sendMessage('ping');
-  socket.send(data);
+  socket.send(data === 'socket' ? data : await chrome.runtime.sendMessage(data));
 };
