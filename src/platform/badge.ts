@@ -1,7 +1,9 @@
 /** What the extension's button says with the popup closed (ui.md, States). Chrome keeps it while the worker sleeps. */
 import { browser } from './browser';
+import { type ButtonIcon, buttonIconPaths } from './button-icons';
 
 export interface ButtonState {
+  icon: ButtonIcon;
   /** '' for none. */
   text: string;
   /** True when it goes on only after somebody did something. */
@@ -12,8 +14,9 @@ export interface ButtonState {
 const QUIET = '#5f6368';
 const URGENT = '#b3261e';
 
-export async function showOnButton({ text, urgent, tooltip }: ButtonState): Promise<void> {
+export async function showOnButton({ icon, text, urgent, tooltip }: ButtonState): Promise<void> {
   await Promise.all([
+    browser.action.setIcon({ path: buttonIconPaths(icon) }),
     browser.action.setBadgeText({ text }),
     browser.action.setBadgeBackgroundColor({ color: urgent ? URGENT : QUIET }),
     browser.action.setTitle({ title: tooltip }),

@@ -2,6 +2,7 @@
  * What a connection state says to a person: the sentence, the badge, the tone (ui.md, States). Pure; used by
  * the popup and, for badge and tooltip, by the service worker.
  */
+import type { ButtonIcon } from '../platform/button-icons';
 import type { ConnectionState } from '../platform/messages';
 import { formatTime } from './format';
 import type { Translate } from './i18n';
@@ -81,6 +82,25 @@ export function badgeFor(state: ConnectionState): Badge {
       return { text: '!', needs_person: true };
     case 'paused':
       return { text: '‖', needs_person: false };
+  }
+}
+
+/** The picture that goes with the badge; not enrolled has its own, and what goes on by itself looks like connecting. */
+export function iconFor(state: ConnectionState): ButtonIcon {
+  switch (state.state) {
+    case 'online':
+    case 'paused':
+    case 'not_enrolled':
+      return state.state;
+    case 'connecting':
+    case 'handshaking':
+    case 'waiting':
+    case 'no_network':
+      return 'connecting';
+    case 'replaced':
+    case 'token_stopped':
+    case 'blocked_by_policy':
+      return 'attention';
   }
 }
 

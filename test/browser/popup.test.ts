@@ -3,6 +3,7 @@
  * mouse and by keys, against the built extension. Truthful also when a part of the extension dies.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BUTTON_ICONS } from '../../src/platform/button-icons';
 import type { ConnectionState } from '../../src/platform/messages';
 import type { Device } from '../fake-relay/devices';
 import { EXTENSION_ORIGIN } from './harness/agent-browser';
@@ -475,6 +476,38 @@ describe('ui.md, States: badge and tooltip with the popup closed', () => {
   it.each(STATES)('%s', async (_state, badge, tooltip, reach) => {
     await reach();
     await buttonIs(badge, tooltip);
+  });
+
+  it('the pictures are told apart without colour, on light and on dark toolbars', async () => {
+    // Loaded by the browser from the built extension; luminance of each pixel over the toolbar.
+    const looks = await onlooker.evaluate<Record<string, number[]>>(`(async () => {
+      const looks = {};
+      for (const toolbar of ['#ffffff', '#dee1e6', '#35363a', '#000000']) {
+        for (const icon of ${JSON.stringify(BUTTON_ICONS)}) {
+          const blob = await (await fetch('/icons/button-' + icon + '-16.png')).blob();
+          const context = new OffscreenCanvas(16, 16).getContext('2d');
+          context.fillStyle = toolbar;
+          context.fillRect(0, 0, 16, 16);
+          context.drawImage(await createImageBitmap(blob), 0, 0);
+          const { data } = context.getImageData(0, 0, 16, 16);
+          looks[toolbar + ' ' + icon] = Array.from({ length: 256 }, (_, i) =>
+            0.2126 * data[4 * i] + 0.7152 * data[4 * i + 1] + 0.0722 * data[4 * i + 2]);
+        }
+      }
+      return looks;
+    })()`);
+    const CLEAR = 70;
+    const pixels = (one: number[], other: number[]): number =>
+      one.filter((value, i) => Math.abs(value - (other[i] ?? 0)) > CLEAR).length;
+    for (const [one, of_one] of Object.entries(looks)) {
+      // It stands out from the toolbar, whose colour the corner has.
+      const toolbar = of_one.map(() => of_one[0] ?? 0);
+      expect(pixels(of_one, toolbar), one).toBeGreaterThan(25);
+      for (const [other, of_other] of Object.entries(looks)) {
+        if (one >= other || one.split(' ')[0] !== other.split(' ')[0]) continue;
+        expect(pixels(of_one, of_other), `${one} and ${other}`).toBeGreaterThan(25);
+      }
+    }
   });
 
   it('follow the connection after the service worker was killed', async () => {

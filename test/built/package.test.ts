@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import source from '../../manifest.json';
+import { BUTTON_ICON_SIZES, BUTTON_ICONS, buttonIconFile } from '../../src/platform/button-icons';
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
@@ -80,6 +81,38 @@ describe('the built extension', () => {
   it('stays small: under 300 KB when packed', () => {
     const size = files.reduce((sum, path) => sum + deflateRawSync(readFileSync(path)).length, 0);
     expect(size).toBeLessThan(300_000);
+  });
+
+  /** Width and height of a PNG stand at a fixed place in it. */
+  function pngSize(file: string): [number, number] {
+    const bytes = readFileSync(join(dist, file));
+    expect(bytes.subarray(1, 4).toString(), file).toBe('PNG');
+    return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  }
+
+  it('has each icon of the manifest, in its size; the button begins as not enrolled, which is true then', () => {
+    const { icons, action } = manifest as Pick<typeof source, 'icons' | 'action'>;
+    expect(Object.keys(icons)).toEqual(['16', '32', '48', '128']);
+    for (const [size, file] of [...Object.entries(icons), ...Object.entries(action.default_icon)]) {
+      expect(pngSize(file), file).toEqual([Number(size), Number(size)]);
+    }
+    const first = Object.fromEntries(
+      BUTTON_ICON_SIZES.map((size) => [size, buttonIconFile('not_enrolled', size)]),
+    );
+    expect(action.default_icon).toEqual(first);
+  });
+
+  it('has each picture of the button in each size, small, and no icon that nothing uses', () => {
+    const pictures = BUTTON_ICONS.flatMap((icon) =>
+      BUTTON_ICON_SIZES.map((size) => ({ file: buttonIconFile(icon, size), size })),
+    );
+    for (const { file, size } of pictures) {
+      expect(pngSize(file), file).toEqual([size, size]);
+      expect(statSync(join(dist, file)).size, file).toBeLessThan(2_000);
+    }
+    const used = [...pictures.map(({ file }) => file), ...Object.values(source.icons)];
+    expect(files.map(name).filter((file) => file.startsWith('icons/'))).toEqual(expect.arrayContaining(used));
+    expect(files.map(name).filter((file) => file.startsWith('icons/')).length).toBe(used.length);
   });
 
   it('has every message in both languages', () => {

@@ -24,4 +24,23 @@ describe('storage.md, Attaching: the badge tells when one is lost', () => {
     expect(button({ state: 'paused' }, ['Work'])).toMatchObject({ text: '‖', urgent: false });
     expect(button({ state: 'paused' }, ['Work']).tooltip).toContain('Work');
   });
+
+  it('the picture calls for a person too, unless nothing could be used anyway', () => {
+    const icon = (connection: ConnectionState, lost: string[]) => button(connection, lost).icon;
+    expect(icon(online, [])).toBe('online');
+    expect(icon(online, ['Work'])).toBe('attention');
+    expect(icon({ state: 'connecting', host: 'r.test' }, ['Work'])).toBe('attention');
+    expect(icon({ state: 'paused' }, ['Work'])).toBe('paused');
+    expect(icon({ state: 'not_enrolled' }, ['Work'])).toBe('not_enrolled');
+  });
+});
+
+describe('a question that waits', () => {
+  it('comes before all else, on the picture too', () => {
+    const states: ConnectionState[] = [online, { state: 'paused' }, { state: 'not_enrolled' }];
+    for (const connection of states) {
+      const shown = buttonFor({ connection, questions: 2, lost: [], now: 0, texts: texts('en') });
+      expect(shown).toMatchObject({ icon: 'attention', text: '?', urgent: true });
+    }
+  });
 });

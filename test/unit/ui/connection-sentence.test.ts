@@ -4,6 +4,7 @@ import {
   badgeFor,
   connectionAnnouncement,
   connectionSentence,
+  iconFor,
   shortHost,
   toneOf,
 } from '../../../src/ui/connection-sentence';
@@ -70,6 +71,14 @@ describe('ui.md, States', () => {
     expect(badgeFor(state).text).toBe(badge);
     expect(badgeFor(state).needs_person).toBe(badge === '!');
     expect(['good', 'busy', 'attention', 'off']).toContain(toneOf(state));
+  });
+
+  it('the picture of the button says what the badge says, and tells not enrolled apart', () => {
+    const BY_BADGE = { '': 'online', '…': 'connecting', '!': 'attention', '‖': 'paused' };
+    for (const [state] of TABLE) {
+      const expected = state.state === 'not_enrolled' ? 'not_enrolled' : BY_BADGE[badgeFor(state).text];
+      expect(iconFor(state), state.state).toBe(expected);
+    }
   });
 
   it('only online looks good', () => {

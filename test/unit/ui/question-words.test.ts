@@ -56,7 +56,12 @@ describe('ui.md: the button', () => {
       text: '',
       urgent: false,
     });
-    expect(button(online, 2)).toEqual({ text: '?', urgent: true, tooltip: 'Waiting for your answer: 2' });
+    expect(button(online, 2)).toEqual({
+      icon: 'attention',
+      text: '?',
+      urgent: true,
+      tooltip: 'Waiting for your answer: 2',
+    });
     expect(button({ state: 'paused' }, 1).text).toBe('?');
     expect(button({ state: 'paused' }, 0).text).toBe('‖');
   });
