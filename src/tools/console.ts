@@ -4,7 +4,8 @@ import { CONSOLE_LEVELS, type ConsoleLevel } from '../protocol/console-events';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject, JsonValue } from '../protocol/json';
 import type { LogReading } from './console-log';
-import { addressOf, meantTab } from './find-tabs';
+import { meantTab } from './find-tabs';
+import { assertOpenTab } from './open-tab';
 import { defineTool, type ToolContext, type ToolResult } from './tool';
 
 interface ConsoleInput {
@@ -117,10 +118,8 @@ interface ListenedTab {
 }
 
 /** The tab that is meant, listened to from now on; or a closed one whose console is still kept. */
-async function listenedTab(
-  { tab_id, after }: ConsoleInput,
-  { browser, console, signal, urls }: ToolContext,
-): Promise<ListenedTab> {
+async function listenedTab({ tab_id, after }: ConsoleInput, context: ToolContext): Promise<ListenedTab> {
+  const { browser, console, signal } = context;
   let tab: Tabs.Tab;
   try {
     tab = await meantTab(browser, tab_id);
@@ -129,8 +128,7 @@ async function listenedTab(
     return { tab_id, closed: true };
   }
   const id = tab.id as number;
-  const url = addressOf(tab);
-  if (url !== '' && !urls.mayEnter(url)) throw new AgentError('page_restricted');
+  await assertOpenTab(context, tab);
   // Never begun anew under a number of what is gone.
   if (after && !(await console.isKept(id))) throw new AgentError('unavailable');
   await console.listen({ ...tab, id }, signal);
