@@ -129,6 +129,7 @@ export class FakePages {
       const { opener = null, referrer = '', base = null } = document;
       return { reply: 'moved', url, origin, opener, referrer, base };
     }
-    return { reply: 'done', url, result: document.answer(call) };
+    const result = document.answer(call);
+    return { reply: 'done', url: document.location ?? document.url, result };
   }
 }
