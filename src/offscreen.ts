@@ -17,6 +17,8 @@ import { RelayHost } from './relay/relay-host';
 import { createBrowserSocket } from './relay/socket';
 import { StorageHost, type WorkerLine } from './relay/storage-host';
 import { readAnswerBody } from './router/ledger-database';
+import { remembered } from './router/remembered';
+import { urlRules } from './settings/url-rules';
 import type { FromWorker } from './storage/worker-messages';
 import { createConsoleIntake } from './tools/console-intake';
 import { createConsoleStore } from './tools/console-store';
@@ -73,8 +75,12 @@ function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => 
   return { post: (message) => worker.postMessage(message), end: () => worker.terminate() };
 }
 
+const askUrlRules = async () => urlRules(await send('urls.lists', {}), location.origin);
+let knownUrlRules = remembered(askUrlRules);
+
 serve<RelayMessages>({
   'relay.reconfigure': async () => {
+    knownUrlRules = remembered(askUrlRules);
     host.reconfigure();
     return {};
   },
@@ -118,6 +124,7 @@ serveConsoles(
   createConsoleIntake({
     // A page is listened to only when the service worker has begun a log in this run of the browser.
     store: createConsoleStore({ sessionEpoch: null, now: clock.wall }),
+    urls: () => knownUrlRules(),
     tellNews: tellConsoleNews,
   }),
   clock,

@@ -13,7 +13,7 @@ export interface PageCall {
   ref_prefix: string;
   /** The address the rules were asked about: the command runs only while the document has it. */
   url: string;
-  /** The same for a document that has what it shows from elsewhere: its origin. '': its address tells. */
+  /** The same for a document that has what it shows from elsewhere: its origin. '': its address tells; '?': not asked yet. */
   origin: string;
   /** The extension's version: an agent that an older one left behind does not answer. */
   version: string;
@@ -22,10 +22,20 @@ export interface PageCall {
 export type PageReply =
   | { reply: 'done'; url: string; result: unknown }
   /** Nothing was done: the document has another address or origin. */
-  | { reply: 'moved'; url: string; origin: string }
+  | ({ reply: 'moved'; url: string; origin: string } & Makers)
   | { reply: 'failed'; code: ErrorCode; message: string }
   /** There is no agent of this version in the document. */
   | { reply: 'absent' };
+
+/** Who may have made what a document without an address of its own shows. */
+export interface Makers {
+  /** The address of the window that opened this one, while it is there and of the same origin. */
+  opener: string | null;
+  /** The address of the document that brought this one about, at that time; '' when that one keeps it to itself. */
+  referrer: string;
+  /** What relative addresses are relative to, inherited from that document; null when this one set another. */
+  base: string | null;
+}
 
 /** What survives an update of the extension in a page that stays. */
 export interface PageAgent {
@@ -48,6 +58,23 @@ function units(value: unknown): number {
   return Object.values(value).reduce((sum: number, one: unknown) => sum + units(one), 0);
 }
 
+function makers(): Makers {
+  return {
+    opener: openerAddress(),
+    referrer: document.referrer,
+    base: document.querySelector('base[href]') ? null : document.baseURI,
+  };
+}
+
+function openerAddress(): string | null {
+  try {
+    // A window of another origin does not let itself be asked.
+    return (window.opener as Window | null)?.location.href ?? null;
+  } catch {
+    return null;
+  }
+}
+
 const commands = new Map<string, (args: never, page: PageContext) => unknown>(Object.entries(COMMANDS));
 
 export function createPageAgent(version: string, earlier: PageAgent | undefined): PageAgent {
@@ -57,7 +84,7 @@ export function createPageAgent(version: string, earlier: PageAgent | undefined)
     async call({ command, args, ref_prefix, url, origin, version: wanted }) {
       if (wanted !== version) return { reply: 'absent' };
       if (location.href !== url || (origin !== '' && self.origin !== origin)) {
-        return { reply: 'moved', url: location.href, origin: self.origin };
+        return { reply: 'moved', url: location.href, origin: self.origin, ...makers() };
       }
       agent.refs ??= new Refs(ref_prefix);
       try {

@@ -12,6 +12,7 @@ import {
   type ConsoleEvent,
   type ConsoleReply,
   LONGEST_CONSOLE_TEXT,
+  LONGEST_CONSOLE_URL,
 } from '../protocol/console-events';
 import {
   CHANNEL_ASK,
@@ -33,11 +34,20 @@ const MOST_RETRIES = 60;
 /** Unknown to the language's types. */
 type PrerenderingDocument = Document & { prerendering?: boolean };
 
+const MOST_MAKERS = 16;
+const NO_ADDRESS = /^(?:about|blob|data|filesystem|javascript):/;
+
+/** An event, and the address of the document when it was heard. */
+interface Heard {
+  event: ConsoleEvent;
+  url: string;
+}
+
 const world = globalThis as unknown as RelayWorld;
 
 class Relay implements ConsoleRelay {
   private channel: EventTarget | null = null;
-  private waiting: ConsoleEvent[] = [];
+  private waiting: Heard[] = [];
   private waitingText = 0;
   /** Number of the first that waits, within this document. */
   private first = 0;
@@ -66,13 +76,16 @@ class Relay implements ConsoleRelay {
   }
 
   add(event: ConsoleEvent): void {
-    this.waiting.push(event);
+    const url = addressThatCounts();
+    const last = this.waiting.at(-1);
+    // A long address is not kept once more for each event.
+    this.waiting.push({ event, url: last?.url === url ? last.url : url });
     this.waitingText += event.text.length;
     while (this.waitingText > WAITING_KEPT || this.waiting.length > WAITING_EVENTS) this.drop(1, true);
   }
 
   private drop(count: number, lost: boolean): void {
-    for (const { text } of this.waiting.splice(0, count)) this.waitingText -= text.length;
+    for (const { event } of this.waiting.splice(0, count)) this.waitingText -= event.text.length;
     this.first += count;
     this.lost = lost ? this.lost + count : 0;
   }
@@ -168,17 +181,20 @@ class Relay implements ConsoleRelay {
     if (this.asked && reply.next >= this.asked.next) this.answered(true);
   }
 
-  /** The next batch behind the first `skip` that wait. */
+  /** The next batch behind the first `skip` that wait, as far as they were said under one address. */
   private batch(skip: number): ConsoleBatch {
     const events: ConsoleEvent[] = [];
     let text = 0;
-    for (const event of this.waiting.slice(skip, skip + CONSOLE_BATCH_EVENTS)) {
+    const address = this.waiting[skip]?.url ?? '';
+    for (const { event, url } of this.waiting.slice(skip, skip + CONSOLE_BATCH_EVENTS)) {
+      if (url !== address) break;
       text += event.text.length;
       if (text > CONSOLE_BATCH_TEXT) break;
       events.push(event);
     }
     this.untold = Math.max(this.untold, this.first + skip + events.length);
-    return { type: CONSOLE_MESSAGE, first: this.first + skip, lost: skip === 0 ? this.lost : 0, events };
+    const first = this.first + skip;
+    return { type: CONSOLE_MESSAGE, first, lost: skip === 0 ? this.lost : 0, url: address, events };
   }
 
   /** The document is going: from now on everything leaves at once. */
@@ -205,7 +221,7 @@ class Relay implements ConsoleRelay {
 
   /** That there is a new document is told with what it says first. */
   private hasNews(): boolean {
-    return this.waiting.some(({ kind }) => kind !== 'navigation');
+    return this.waiting.some(({ event }) => event.kind !== 'navigation');
   }
 
   /** Nobody was told of them: their numbers are free. */
@@ -232,6 +248,34 @@ class Relay implements ConsoleRelay {
     this.open();
     this.channel?.dispatchEvent(new Event(CHANNEL_START));
   }
+}
+
+/**
+ * The document's own address; of one that has none (about:blank, about:srcdoc, blob:) that of the nearest document that
+ * could have made it and lets itself be asked: one around it, or the window that opened it.
+ */
+function addressThatCounts(): string {
+  let place: Window | null = window;
+  // Windows may have opened each other.
+  for (let steps = 0; place && steps < MOST_MAKERS; steps += 1) {
+    const url = addressOf(place);
+    if (url === null) break;
+    if (!NO_ADDRESS.test(url)) return url.length > LONGEST_CONSOLE_URL ? '' : url;
+    place = makerOf(place);
+  }
+  return '';
+}
+
+function addressOf(place: Window): string | null {
+  try {
+    return place.location.href;
+  } catch {
+    return null;
+  }
+}
+
+function makerOf(place: Window): Window | null {
+  return place.parent === place ? (place.opener as Window | null) : place.parent;
 }
 
 /** A page that is rendered in advance may never be shown. */

@@ -12,7 +12,6 @@ import {
   type ConsoleBatch,
   type ConsoleReply,
   readConsoleBatch,
-  speakerAddress,
 } from '../protocol/console-events';
 import { browser } from './browser';
 
@@ -20,7 +19,9 @@ interface Speaker {
   tab_id: number;
   frame_id: number;
   document_id: string;
+  /** As they were when the port was opened. */
   url: string;
+  origin: string | undefined;
 }
 
 /** Chrome's own, unknown to the polyfill's types. */
@@ -96,6 +97,7 @@ function readSpeaker({ id, tab, frameId, documentId, url, origin }: Sender): Spe
     tab_id: tab.id,
     frame_id: frameId,
     document_id: documentId,
-    url: speakerAddress(url, origin, tab.url),
+    url,
+    origin,
   };
 }

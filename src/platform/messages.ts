@@ -182,6 +182,11 @@ export interface RouterMessages {
     in: { name: string; permission: ToolPermission | null };
     out: { permissions: PermissionSettings };
   };
+  /** The managed URL rules, for the consoles: what closed pages say is not kept. */
+  'urls.lists': {
+    in: Record<never, never>;
+    out: { url_allowlist: readonly string[] | null; url_blocklist: readonly string[] };
+  };
   'activity.list': { in: Record<never, never>; out: { activity: ActivityEntry[] } };
   /** A page found no offscreen document: make one. */
   'offscreen.ensure': { in: Record<never, never>; out: Record<never, never> };
@@ -189,7 +194,7 @@ export interface RouterMessages {
 
 /** Handled by the relay host in the offscreen document. */
 export interface RelayMessages {
-  /** Enrollment, pause or policy changed: ask `dial.prepare` and follow it. */
+  /** Enrollment, pause or policy changed: ask `dial.prepare` and follow it, and `urls.lists`. */
   'relay.reconfigure': { in: Record<never, never>; out: Record<never, never> };
   'relay.retry_now': { in: Record<never, never>; out: Record<never, never> };
   'relay.connection': { in: Record<never, never>; out: { connection: ConnectionState } };

@@ -45,6 +45,11 @@ export interface ConsoleBatch {
   first: number;
   /** How many right before it were given up, because they came faster than they could leave. */
   lost: number;
+  /**
+   * The address by which the rules judge the document, as it was when all of these were said: its own, or that of the
+   * document which made it. '': nobody knows, or it is longer than LONGEST_CONSOLE_URL.
+   */
+  url: string;
   events: ConsoleEvent[];
 }
 
@@ -54,19 +59,10 @@ export type ConsoleReply = { watched: true; next: number } | { watched: false };
 /** In UTF-16 code units, of which JSON makes at most six bytes each: an event always fits an item of 64 KiB. */
 export const LONGEST_CONSOLE_TEXT = 10_000;
 export const LONGEST_CONSOLE_SOURCE = 500;
+export const LONGEST_CONSOLE_URL = 8_192;
 export const CONSOLE_BATCH_EVENTS = 256;
 /** UTF-16 code units of all texts of a batch. */
 export const CONSOLE_BATCH_TEXT = 128 * 1024;
-
-/**
- * The address by whose rules a document is judged, out of what Chrome tells of it: `about:srcdoc` and the like have that
- * of who made them. The page of the tab is told when it is of the same origin: a rule may be about its path. Of an opaque
- * origin nobody knows who made it; it keeps its own address, in which the rules find nothing.
- */
-export function speakerAddress(url: string, origin: string | undefined, tab_url: string | undefined): string {
-  if (!/^(?:about|data|blob):/.test(url) || !origin || !/^https?:/.test(origin)) return url;
-  return tab_url?.startsWith(`${origin}/`) ? tab_url : `${origin}/`;
-}
 
 /** A page's clock may be wrong, or be made to lie: only so far back is believed. */
 const OLDEST_MS = 24 * 60 * 60 * 1000;
@@ -77,13 +73,14 @@ const OLDEST_MS = 24 * 60 * 60 * 1000;
  */
 export function readConsoleBatch(message: unknown, now: number): ConsoleBatch | null {
   if (!isJsonObject(message) || message.type !== CONSOLE_MESSAGE) return null;
-  const { first, lost, events } = message;
+  const { first, lost, url, events } = message;
   if (!isCount(first) || !isCount(lost) || lost > first) return null;
+  if (typeof url !== 'string' || url.length > LONGEST_CONSOLE_URL) return null;
   if (!Array.isArray(events) || events.length === 0 || events.length > CONSOLE_BATCH_EVENTS) return null;
   const read = events.map((event) => readEvent(event, now));
   if (!read.every((event) => event !== null)) return null;
   if (read.reduce((sum, { text }) => sum + text.length, 0) > CONSOLE_BATCH_TEXT) return null;
-  return { type: CONSOLE_MESSAGE, first, lost, events: read };
+  return { type: CONSOLE_MESSAGE, first, lost, url, events: read };
 }
 
 function readEvent(value: unknown, now: number): ConsoleEvent | null {

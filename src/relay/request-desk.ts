@@ -18,6 +18,7 @@ import {
   RequestQueue,
   requestText,
 } from './request-queue';
+import { isTooLarge, standIn, TOO_LARGE } from './request-size';
 import { errorOutcome, isAnswerable, type ResponseFrame, responseFrame } from './response-frame';
 import type { RouterLine } from './router-line';
 
@@ -153,6 +154,13 @@ export class RequestDesk {
   }
 
   #partsOf(frame: RequestFrame): Omit<ReceivedRequest, 'id' | 'socket'> {
+    const parts = this.#wholePartsOf(frame);
+    const { command, content } = parts;
+    if (!isTooLarge(content)) return parts;
+    return { ...parts, content: standIn(command, content), malformed: TOO_LARGE, invalid: null };
+  }
+
+  #wholePartsOf(frame: RequestFrame): Omit<ReceivedRequest, 'id' | 'socket'> {
     if (frame.kind === 'tool_request') {
       const { command, input, timeout_ms } = frame.request;
       const content = contentOf(command, input);

@@ -93,6 +93,10 @@ export function createRouter(options: RouterOptions): Handlers<RouterMessages> {
       if (isSettable(before, name)) await settings.setToolPermission(name, permission);
       return { permissions: permissionSettings(await settings.glance(), options.tools) };
     },
+    async 'urls.lists'() {
+      const { url_allowlist, url_blocklist } = (await settings.settled()).policy;
+      return { url_allowlist, url_blocklist };
+    },
     async 'activity.list'() {
       return { activity: await options.listActivity(ACTIVITY_KEPT) };
     },

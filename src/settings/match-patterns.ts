@@ -7,6 +7,10 @@
 export interface MatchPattern {
   /** `url` as the URL parser gives it; its fragment does not count. */
   matches(url: URL): boolean;
+  /** Whether it matches some address of the origin of `url`. */
+  touchesOrigin(url: URL): boolean;
+  /** Whether it matches every address of the origin of `url`. */
+  coversOrigin(url: URL): boolean;
 }
 
 /** What `<all_urls>` stands for. */
@@ -23,7 +27,10 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = {
 
 /** The pattern in `text`, or null when it is none. */
 export function readMatchPattern(text: string): MatchPattern | null {
-  if (text === '<all_urls>') return { matches: ({ protocol }) => ALL_SCHEMES.includes(schemeOf(protocol)) };
+  if (text === '<all_urls>') {
+    const matches = ({ protocol }: URL): boolean => ALL_SCHEMES.includes(schemeOf(protocol));
+    return { matches, touchesOrigin: matches, coversOrigin: matches };
+  }
   const parts = /^(\*|[a-z]+):\/\/([^/]*)(\/.*)$/is.exec(text);
   if (!parts) return null;
   const [, scheme = '', authority = '', path = ''] = parts;
@@ -33,12 +40,14 @@ export function readMatchPattern(text: string): MatchPattern | null {
   const host = schemes[0] === 'file' ? ANY_PLACE : readPlace(authority);
   // Nor a port without a scheme that has one.
   if (!host || (scheme === '*' && /:\d+$/.test(authority))) return null;
+  const touchesOrigin = (url: URL): boolean =>
+    schemes.includes(schemeOf(url.protocol)) &&
+    host.matchesHost(withoutLastDot(url.hostname)) &&
+    host.matchesPort(url.port || (DEFAULT_PORTS[schemeOf(url.protocol)] ?? ''));
   return {
-    matches: (url) =>
-      schemes.includes(schemeOf(url.protocol)) &&
-      host.matchesHost(withoutLastDot(url.hostname)) &&
-      host.matchesPort(url.port || (DEFAULT_PORTS[schemeOf(url.protocol)] ?? '')) &&
-      matchesPath(path, url.pathname + url.search),
+    matches: (url) => touchesOrigin(url) && matchesPath(path, url.pathname + url.search),
+    touchesOrigin,
+    coversOrigin: (url) => /^\/\*+$/.test(path) && touchesOrigin(url),
   };
 }
 

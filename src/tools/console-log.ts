@@ -11,14 +11,16 @@ import { CONSOLE_ANSWER_BYTES, CONSOLE_ITEM_BYTES } from '../protocol/limits';
 
 /** An event as it is kept. */
 export interface LogEvent extends ConsoleEvent {
-  /** Of the frame's document, as Chrome tells it. */
+  /** Of the frame's document, or of the one that made it; '' of the agent's own words. */
   url: string;
+  /** What the rules are asked about, when it is not the url. Stays on the device. */
+  rule_url?: string;
   /** 0 is the tab's main frame. */
   frame_id: number;
 }
 
 /** An event as it is delivered. */
-export type NumberedEvent = LogEvent & { seq: number };
+export type NumberedEvent = Omit<LogEvent, 'rule_url'> & { seq: number };
 
 export interface LogHead {
   tab_id: number;
@@ -49,6 +51,8 @@ export interface Arrival {
   first: number;
   /** How many right before it were given up in the page. */
   lost: number;
+  /** They were said by a page that is closed to the agent: they are not kept, and get no numbers. */
+  closed?: boolean;
   events: LogEvent[];
 }
 
@@ -83,7 +87,7 @@ export function newLog(tab_id: number, highest: number, now: number): LogHead {
   return { tab_id, start, last: start, bytes: 0, capturing: true, read_at: now, documents: [] };
 }
 
-/** The log with what arrived; `chunk` is null when all of it had arrived before. */
+/** The log with what arrived; `chunk` is null when nothing of it is to be kept. */
 export function append(head: LogHead, arrival: Arrival): { head: LogHead; chunk: LogChunk | null } {
   const { document_id } = arrival;
   const known = head.documents.find(([id]) => id === document_id)?.[1];
@@ -91,21 +95,18 @@ export function append(head: LogHead, arrival: Arrival): { head: LogHead; chunk:
   const seen = Math.max(0, next - arrival.first);
   const events = arrival.events.slice(seen);
   if (events.length === 0) return { head, chunk: null };
+  const others = head.documents.filter(([id]) => id !== document_id);
+  const documents: LogHead['documents'] = [
+    ...others.slice(-(DOCUMENTS_KNOWN - 1)),
+    [document_id, arrival.first + arrival.events.length],
+  ];
+  if (arrival.closed) return { head: { ...head, documents }, chunk: null };
   const jump = Math.min(Math.max(0, arrival.first - next), LARGEST_JUMP);
   const first = head.last + jump + 1;
   const chunk = { first, bytes: encodedBytes(events), events };
-  const others = head.documents.filter(([id]) => id !== document_id);
   return {
     chunk,
-    head: {
-      ...head,
-      last: lastOf(chunk),
-      bytes: head.bytes + chunk.bytes,
-      documents: [
-        ...others.slice(-(DOCUMENTS_KNOWN - 1)),
-        [document_id, arrival.first + arrival.events.length],
-      ],
-    },
+    head: { ...head, last: lastOf(chunk), bytes: head.bytes + chunk.bytes, documents },
   };
 }
 
@@ -156,9 +157,10 @@ export function readLog(
     for (const [index, event] of events.entries()) {
       const seq = first + index;
       if (seq <= place) continue;
-      const readable = rules.mayRead(event.url);
+      const { rule_url = event.url, ...told } = event;
+      const readable = rules.mayRead(rule_url);
       const wanted = readable && (rules.levels?.includes(event.level) ?? true);
-      if (wanted && !packer.take({ seq, ...event })) {
+      if (wanted && !packer.take({ seq, ...told })) {
         full = true;
         break reading;
       }

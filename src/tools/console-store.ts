@@ -132,6 +132,7 @@ export function createConsoleStore({ sessionEpoch, now }: ConsoleStoreOptions): 
         if (!head?.capturing) return false;
         const { head: grown, chunk } = append(head, arrival);
         if (chunk) await put(objects, { head: grown, chunk });
+        else if (grown !== head) objects.put(grown, headKey(tab_id));
         return true;
       }),
     read: (tab_id, after, rules) =>

@@ -2,6 +2,7 @@
 import type { Browser, Downloads } from 'webextension-polyfill';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
+import { UNKNOWN_MAKER } from '../settings/url-rules';
 import { baseName, checkDownloadName, readDownloadAddress } from './download-names';
 import { defineTool, type ToolContext } from './tool';
 
@@ -173,10 +174,8 @@ export const downloadList = defineTool<DownloadListInput>({
       ...(download_id === undefined ? {} : { id: download_id }),
       ...(state === undefined ? {} : { state }),
     });
-    const mayShow = (item: Item): boolean => {
-      const source = sourceOf(item);
-      return source === null || urls.mayEnter(source);
-    };
+    const mayShow = (item: Item): boolean =>
+      sourcesOf(item, browser.runtime.id).every((url) => urls.mayEnter(url));
     return { output: { downloads: found.filter(mayShow).slice(0, limit).map(shown) } };
   },
 });
@@ -186,13 +185,14 @@ function finalUrl(item: Item): string {
   return (item as Item & { finalUrl?: string }).finalUrl || item.url;
 }
 
-/** Where it comes from, for the rules; null when that is known of nobody's page. */
-function sourceOf(item: Item): string | null {
-  const url = finalUrl(item);
-  if (/^(?:https?|blob|filesystem):/i.test(url)) return url;
-  // Content that stands in the address: of the page that offered it.
-  const { referrer } = item;
-  return referrer ? referrer : null;
+/** Where it comes from, for the rules, which must open all of it: its addresses, and the page that offered it. */
+function sourcesOf(item: Item, own_id: string): string[] {
+  const pages = item.referrer ? [item.referrer] : [];
+  const urls = [item.url, finalUrl(item)].filter((url) => !/^data:/i.test(url));
+  if (urls.length > 0) return [...urls, ...pages];
+  // Content that stands in the address: of the platform, or of the page that offered it.
+  if (item.byExtensionId === own_id) return [];
+  return pages.length > 0 ? pages : [UNKNOWN_MAKER];
 }
 
 const NO_DANGER = ['safe', 'accepted'];

@@ -56,6 +56,6 @@ export async function findWindow(browser: Browser, window_id: number): Promise<W
 }
 
 /** What Chrome gave as a tab's address: the one that is coming while the first one is not there yet. */
-export function addressOf(tab: Tabs.Tab): string {
+export function addressOf(tab: Pick<Tabs.Tab, 'url' | 'pendingUrl'>): string {
   return tab.url || tab.pendingUrl || '';
 }

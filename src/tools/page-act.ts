@@ -10,6 +10,7 @@ import { AgentError, ERROR_CODES, type ErrorCode } from '../protocol/errors';
 import { isJsonObject, type JsonObject } from '../protocol/json';
 import { type EffectWatch, watchEffects } from './effect-watch';
 import { addressOf, findTab } from './find-tabs';
+import { isOpenTab } from './open-tab';
 import { callFrame, DocumentGone } from './page-call';
 import { type ElementInput, frameOfElement, whyFrameBlocked } from './page-element';
 import { type DialogRule, type Heard, installHooks } from './page-hooks';
@@ -205,6 +206,8 @@ interface Settled {
   quiet: boolean;
   /** The page stopped answering: it shows a dialog. */
   stalled: boolean;
+  /** The document came to an address that is closed: what it said then is not told. */
+  restricted: boolean;
 }
 
 /** Waits until what the act started is over, within bounds. */
@@ -217,19 +220,21 @@ async function settle(context: ToolContext, place: Place, id: string, watch: Eff
   let look: ActLook | null = null;
   let isThere = true;
   let new_tabs_opened = false;
+  let restricted = false;
   for (;;) {
     const now = context.now();
     const patience = log.isNavigating ? LOAD_MS : SETTLE_MS;
     if (now >= Math.min(end, start + patience))
-      return { look: await lastLook(), quiet: false, stalled: false };
+      return { look: await lastLook(), quiet: false, stalled: false, restricted };
     await pause(context, Math.min(LOOK_EVERY_MS, Math.max(1, end - now)));
-    if (log.closed) return { look, quiet: true, stalled: false };
+    if (log.closed) return { look, quiet: true, stalled: false, restricted };
     if (isThere && !log.isNavigating) {
       const answer = await ask(context, place, id, false, end);
       if (typeof answer !== 'string') look = answer;
-      else if (answer === 'gone' || log.navigated) isThere = false;
+      else if (answer !== 'stalled' || log.navigated) isThere = false;
       // A document that is about to be left need not answer any more.
-      else if (!log.isNavigating) return { look, quiet: false, stalled: true };
+      else if (!log.isNavigating) return { look, quiet: false, stalled: true, restricted };
+      if (answer === 'restricted') restricted = true;
     }
     if (look?.done && !new_tabs_opened) {
       new_tabs_opened = true;
@@ -240,13 +245,14 @@ async function settle(context: ToolContext, place: Place, id: string, watch: Eff
     if (state !== seen || log.isBusy || !isDone) last_change = context.now();
     seen = state;
     if (context.now() - last_change >= QUIET_MS) {
-      return { look: await lastLook(), quiet: true, stalled: false };
+      return { look: await lastLook(), quiet: true, stalled: false, restricted };
     }
   }
 
   async function lastLook(): Promise<ActLook | null> {
     if (!isThere) return look;
     const answer = await ask(context, place, id, true, end);
+    if (answer === 'restricted') restricted = true;
     return typeof answer === 'string' ? look : answer;
   }
 }
@@ -257,7 +263,7 @@ async function ask(
   id: string,
   last: boolean,
   end: number,
-): Promise<ActLook | 'stalled' | 'gone'> {
+): Promise<ActLook | 'stalled' | 'gone' | 'restricted'> {
   const timeout_ms = Math.max(1, Math.min(STALL_MS, end - context.now()));
   try {
     const { result } = await callFrame(context, page, frame, 'act_look', { id, last }, { timeout_ms });
@@ -270,7 +276,7 @@ async function ask(
     if (!(thrown instanceof AgentError)) throw thrown;
     if (thrown.code === 'timeout') return 'stalled';
     // The tab went, or came to an address that is closed: what there is to say, the answer says.
-    return 'gone';
+    return thrown.code === 'page_restricted' ? 'restricted' : 'gone';
   }
 }
 
@@ -310,20 +316,20 @@ async function answer(context: ToolContext, outcome: Outcome): Promise<ToolResul
   const changes: JsonObject = {};
   const tab = await context.browser.tabs.get(tab_id).catch(() => null);
   const url = tab ? addressOf(tab) : url_before;
-  const isOpen = url === url_before || context.urls.mayEnter(url);
+  const isOpen = !tab || (await isOpenTab(context, tab));
   if (!tab || log.closed) changes.tab_closed = true;
   if (log.navigated) changes.navigated = true;
   if (!isOpen) changes.restricted = true;
   if (isOpen && url !== url_before) changes.url = url;
   if (isOpen && tab && (tab.title ?? '') !== title_before) changes.title = tab.title ?? '';
-  if (log.failed) changes.load_failed = log.failed;
+  if (isOpen && log.failed) changes.load_failed = log.failed;
   if (settled.stalled) {
     changes.dialog = {
       open: true,
       note: 'The page stopped answering: most likely it shows a dialog (alert, confirm, prompt, or a question before leaving) that a person must close. Until then no tool can read or act on this page.',
     };
   }
-  if (heard && heard.dialogs.length > 0) changes.dialogs = heard.dialogs;
+  if (isOpen && !settled.restricted && heard && heard.dialogs.length > 0) changes.dialogs = heard.dialogs;
   const { look } = settled;
   if (look && !log.navigated) {
     if (look.now.focus?.ref !== before.focus?.ref) changes.focus = look.now.focus as JsonObject | null;
@@ -352,7 +358,7 @@ async function loadedTab(context: ToolContext, tab_id: number, first_url: string
     const isLoaded = tab?.status === 'complete' && !tab.pendingUrl && tab.url !== '';
     if (!tab || isLoaded || context.now() + TRY_AGAIN_MS > end) {
       const url = (tab && addressOf(tab)) || first_url;
-      const isOpen = context.urls.mayEnter(url);
+      const isOpen = tab ? await isOpenTab(context, tab) : context.urls.mayEnter(url);
       return isOpen ? { tab_id, url, title: tab?.title ?? '' } : { tab_id, restricted: true };
     }
     await pause(context, TRY_AGAIN_MS);

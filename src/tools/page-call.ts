@@ -4,11 +4,12 @@
  * a page's process: its shape is checked here, its content is data.
  */
 import type { Scripting } from 'webextension-polyfill';
-import type { PageCall, PageReply } from '../page/agent';
+import type { Makers, PageCall, PageReply } from '../page/agent';
 import type { PageCommands } from '../page/commands';
 import { refPrefix } from '../protocol/element-ref';
 import { AgentError, ERROR_CODES, type ErrorCode } from '../protocol/errors';
 import { isJsonObject } from '../protocol/json';
+import { hasOwnAddress, originAddress, UNKNOWN_MAKER } from '../settings/url-rules';
 import { findTab } from './find-tabs';
 import type { PageFrame, PageTarget } from './page-target';
 import type { ToolContext } from './tool';
@@ -29,8 +30,8 @@ export interface PageAnswer {
   result: unknown;
   /** The document's address after the command. */
   url: string;
-  /** The address the rules were asked about. */
-  rule_url: string;
+  /** The addresses the rules were asked about. */
+  rule_urls: string[];
 }
 
 export type CallContext = Pick<
@@ -68,10 +69,10 @@ export async function callFrame<Name extends keyof PageCommands>(
     args,
     ref_prefix: refPrefix(frame.document_id),
     url: frame.url,
-    origin: isInherited(frame) ? new URL(frame.rule_url).origin : '',
+    origin: hasOwnAddress(frame.url) ? '' : NOT_ASKED_YET,
     version: context.facts.version,
   };
-  let { rule_url } = frame;
+  let rule_urls = [frame.rule_url];
   const target = { tabId: tab_id, documentIds: [frame.document_id] };
   try {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -79,16 +80,13 @@ export async function callFrame<Name extends keyof PageCommands>(
         execute(context, { target, injectImmediately: true, func: callAgent, args: [call] }),
       );
       if (!isReply(reply)) throw new AgentError('page_script_failed');
-      if (reply.reply === 'done') return { result: reply.result, url: reply.url, rule_url };
+      if (reply.reply === 'done') return { result: reply.result, url: reply.url, rule_urls };
       if (reply.reply === 'failed') throw failure(reply.code, reply.message);
       if (reply.reply === 'absent') {
         await wait.for(execute(context, { target, injectImmediately: true, files: [PAGE_AGENT_FILE] }));
       } else {
-        // Documents with an address of their own are judged by it, the others by whose content they show: a page can
-        // fill an empty window or frame that is not its own child. Of an opaque origin nothing more is known.
-        if (call.origin === '') rule_url = reply.url;
-        else if (reply.origin !== call.origin && reply.origin !== OPAQUE) rule_url = `${reply.origin}/`;
-        if (!context.urls.mayEnter(rule_url)) throw new AgentError('page_restricted');
+        rule_urls = judgedBy(frame, reply);
+        if (!rule_urls.every((url) => context.urls.mayEnter(url))) throw new AgentError('page_restricted');
         call.url = reply.url;
         if (call.origin !== '') call.origin = reply.origin;
       }
@@ -101,10 +99,29 @@ export async function callFrame<Name extends keyof PageCommands>(
   }
 }
 
-const OPAQUE = 'null';
+const NOT_ASKED_YET = '?';
 
-function isInherited({ url, rule_url }: PageFrame): boolean {
-  return rule_url !== url || /^(?:about|data):/i.test(url);
+/**
+ * The addresses by which the rules judge a document, all of which must be open: its own, or those of whose content it
+ * shows. A page can fill an empty window or frame that is not its own child; where it cannot be told which page of an
+ * origin did, every one might have, and of an opaque origin anybody.
+ */
+function judgedBy({ url: committed, rule_url }: PageFrame, { url, origin, ...told }: Moved): string[] {
+  // An empty document that a script wrote anew has the address of the document whose script it was.
+  if (hasOwnAddress(url)) return [url];
+  const isAround = rule_url !== committed;
+  if (origin === 'null') {
+    // What stands in the element can only be of the document around; nobody else reaches into it.
+    if (isAround && /^about:srcdoc/i.test(url)) return [rule_url];
+    const maker = told.base && hasOwnAddress(told.base) ? told.base : UNKNOWN_MAKER;
+    return isAround && /^about:/i.test(url) ? [rule_url, maker] : [UNKNOWN_MAKER];
+  }
+  const isOfOrigin = (one: string | null): one is string => one?.startsWith(`${origin}/`) === true;
+  if (isOfOrigin(rule_url)) return [rule_url];
+  const { opener, referrer, base } = told;
+  if (!isOfOrigin(opener)) return [originAddress(origin)];
+  // It may have had another address when it opened the window.
+  return [opener, ...[referrer || base].filter(isOfOrigin)];
 }
 
 /** Runs in the page, in the world of the extension. Refers to nothing outside itself. */
@@ -115,6 +132,13 @@ function callAgent(call: PageCall): PageReply | Promise<PageReply> {
   >;
   const agent = world[Symbol.for('endue.page-agent')];
   return agent ? agent.call(call) : { reply: 'absent' };
+}
+
+/** Chrome lets no script into the document. */
+export class KeptOff extends AgentError {
+  constructor() {
+    super('page_restricted', 'Chrome keeps extensions off this page.');
+  }
 }
 
 /** Marks what Chrome itself refused; its text is not passed on. */
@@ -186,7 +210,7 @@ async function explained(
   const frames = await browser.webNavigation.getAllFrames({ tabId: tab_id }).catch(() => null);
   const isThere = (frames ?? []).some(({ documentId }) => documentId === frame.document_id);
   if (!isThere) return new DocumentGone();
-  return new AgentError('page_restricted', 'Chrome keeps extensions off this page.');
+  return new KeptOff();
 }
 
 function failure(code: string, message: string): AgentError {
@@ -194,17 +218,26 @@ function failure(code: string, message: string): AgentError {
   return message === '' ? new AgentError(known) : new AgentError(known, message);
 }
 
+type Moved = Pick<Extract<PageReply, { reply: 'moved' }>, 'url' | 'origin' | keyof Makers>;
+
 type CheckedReply =
   | { reply: 'done'; url: string; result: unknown }
-  | { reply: 'moved'; url: string; origin: string }
+  | ({ reply: 'moved' } & Moved)
   | { reply: 'failed'; code: string; message: string }
   | { reply: 'absent' };
 
 function isReply(value: unknown): value is CheckedReply {
   if (!isJsonObject(value)) return false;
-  const { reply, url, origin, code, message } = value;
+  const { reply, url, origin, opener, referrer, base, code, message } = value;
   if (reply === 'done') return typeof url === 'string';
-  if (reply === 'moved') return typeof url === 'string' && typeof origin === 'string';
+  if (reply === 'moved') {
+    const isTold = [url, origin, referrer].every((one) => typeof one === 'string');
+    return isTold && isAddress(opener) && isAddress(base);
+  }
   if (reply === 'failed') return typeof code === 'string' && typeof message === 'string';
   return reply === 'absent';
+}
+
+function isAddress(value: unknown): boolean {
+  return value === null || typeof value === 'string';
 }

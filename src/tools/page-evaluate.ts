@@ -4,7 +4,8 @@ import { AgentError } from '../protocol/errors';
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json';
 import { MAX_FRAME_BYTES } from '../protocol/limits';
 import { addressOf } from './find-tabs';
-import { callFrame } from './page-call';
+import { isOpenTab } from './open-tab';
+import { callFrame, DocumentGone } from './page-call';
 import { type ElementInput, frameOfElement } from './page-element';
 import { ELEMENT, refuseBoth, TAB_ID } from './page-inputs';
 import { findPage, type PageFrame, type PageTarget } from './page-target';
@@ -16,6 +17,8 @@ interface EvaluateInput extends ElementInput {
 }
 
 const ANSWER_MS = 300;
+/** A page that shows a dialog by then does not say where it is. */
+const LOOK_MS = 1_000;
 const LONGEST_MESSAGE = 2_000;
 /** More would fit into no frame; much more than that, handed over, ends the process of the extension. */
 const MOST_UNITS = MAX_FRAME_BYTES;
@@ -66,12 +69,29 @@ export const pageEvaluate = defineTool<EvaluateInput>({
     const reply = readReply(
       await inPage(context, page, frame, evaluate, [expression, key, MOST_UNITS, LONGEST_MESSAGE]),
     );
+    // While the script ran, the page may have come to an address that is closed, and what it found there with it.
+    const isThere = await stillOpen(context, page, frame);
     const tab = await context.browser.tabs.get(page.tab_id).catch(() => null);
     const url = tab ? addressOf(tab) : null;
-    const shown = url !== null && context.urls.mayEnter(url) ? url : null;
+    const shown = tab && (await isOpenTab(context, tab)) ? url : null;
+    if (isThere === null && shown === null) throw new AgentError('page_restricted');
     return { output: { tab_id: page.tab_id, url: shown, ...reply } };
   },
 });
+
+/** False when the script has left the document, null when it does not answer. Throws `page_restricted`. */
+async function stillOpen(context: ToolContext, page: PageTarget, frame: PageFrame): Promise<boolean | null> {
+  try {
+    await callFrame(context, page, frame, 'locate', {}, { timeout_ms: LOOK_MS });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof DocumentGone) return false;
+    context.signal.throwIfAborted();
+    if (thrown instanceof AgentError && thrown.code === 'tab_not_found') return false;
+    if (thrown instanceof AgentError && thrown.code === 'timeout') return null;
+    throw thrown;
+  }
+}
 
 /** Runs a function in the page's own world, for as long as the request may last. */
 async function inPage<Args extends unknown[]>(

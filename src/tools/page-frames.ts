@@ -5,6 +5,7 @@
 import type { PageText } from '../page/snapshot';
 import { AgentError } from '../protocol/errors';
 import { isJsonObject } from '../protocol/json';
+import { hasOwnAddress } from '../settings/url-rules';
 import { type CallContext, callFrame, DocumentGone } from './page-call';
 import { type ElementInput, frameOfElement } from './page-element';
 import { type ClosedFrame, findPage, type PageFrame, type PageTarget } from './page-target';
@@ -57,7 +58,7 @@ async function readPage(
   const root = isWhole ? page.main : await frameOfElement(context, page, target);
   if (!root) throw new AgentError('element_not_found');
   const inside = framesInside(page, root);
-  const [{ text, url, rule_url }, ...others] = await Promise.all([
+  const [{ text, url, rule_urls: root_urls }, ...others] = await Promise.all([
     readFrame(context, page, root, command, target),
     ...inside.map((frame) => readInner(context, page, frame, command)),
   ]);
@@ -68,11 +69,11 @@ async function readPage(
     );
   }
   const read = new Map<number, FrameText>();
-  const rule_urls = [rule_url];
+  const rule_urls = [...root_urls];
   for (const [index, frame] of inside.entries()) {
     const found = others[index] ?? 'silent';
     read.set(frame.frame_id, typeof found === 'string' ? found : found.text);
-    if (typeof found !== 'string') rule_urls.push(found.rule_url);
+    if (typeof found !== 'string') rule_urls.push(...found.rule_urls);
   }
   const merge = new Merge(page, read, command === 'snapshot' ? '  ' : '');
   return {
@@ -97,7 +98,7 @@ function framesInside({ frames }: PageTarget, root: PageFrame): PageFrame[] {
 interface ReadFrame {
   text: PageText;
   url: string;
-  rule_url: string;
+  rule_urls: string[];
 }
 
 async function readFrame(
@@ -109,9 +110,11 @@ async function readFrame(
   timeout_ms?: number,
 ): Promise<ReadFrame> {
   const options = timeout_ms === undefined ? {} : { timeout_ms };
-  const { result, url, rule_url } = await callFrame(context, page, frame, command, target, options);
+  const { result, url, rule_urls } = await callFrame(context, page, frame, command, target, options);
   if (!isPageText(result)) throw new AgentError('page_script_failed');
-  return { text: result, url, rule_url };
+  // It may have changed its address while it was read.
+  if (hasOwnAddress(url) && !context.urls.mayEnter(url)) throw new AgentError('page_restricted');
+  return { text: result, url, rule_urls };
 }
 
 /** What became of a frame that was to be read. */

@@ -1,6 +1,7 @@
 /** How the tools that read a page answer: the text, or its first piece and what continues it. */
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
+import { isOpenTab } from './open-tab';
 import { type TextWanted, wholeText } from './page-frames';
 import { findPage } from './page-target';
 import { MAX_TEXT_BYTES, pieceEnd, TEXT_CURSOR_SCHEMA, type TextCursor } from './resumable-text';
@@ -70,8 +71,7 @@ export async function readPageText(
     throw new AgentError('invalid_input', 'input: give either ref or selector, not both.');
   }
   const { page, url, title, text, rule_urls } = await wholeText(context, reading.command, wanted);
-  const tab = await context.browser.tabs.get(page.tab_id).catch(() => null);
-  const facts = { tab_id: page.tab_id, url, title: title || (tab?.title ?? '') };
+  const facts = { tab_id: page.tab_id, url, title: title || (await tabTitle(context, page.tab_id)) };
   const end = pieceEnd(text, 0, max_bytes);
   if (end === text.length) return { output: { ...facts, [reading.field]: text, next: null } };
   const { document_id } = page.main;
@@ -83,6 +83,12 @@ export async function readPageText(
     );
   }
   return { output: { ...facts, [reading.field]: text.slice(0, end), next: cursor(kept, end) } };
+}
+
+/** '' when the tab has gone to a page that is closed. */
+async function tabTitle(context: ToolContext, tab_id: number): Promise<string> {
+  const tab = await context.browser.tabs.get(tab_id).catch(() => null);
+  return tab && (await isOpenTab(context, tab)) ? (tab.title ?? '') : '';
 }
 
 function refuseMixture(wanted: TextWanted): void {

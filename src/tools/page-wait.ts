@@ -4,6 +4,7 @@ import { AgentError } from '../protocol/errors';
 import { isJsonObject, type JsonObject } from '../protocol/json';
 import { EffectLog, type EffectWatch, watchEffects } from './effect-watch';
 import { addressOf } from './find-tabs';
+import { assertOpenTab } from './open-tab';
 import { callFrame, DocumentGone } from './page-call';
 import { ELEMENT, refuseBoth, requireSome, TAB_ID } from './page-inputs';
 import { findPage, frameOfRef, type PageFrame, type PageTarget } from './page-target';
@@ -105,7 +106,7 @@ export const pageWait = defineTool<WaitInput>({
         if (missing === null) {
           const tab = await context.browser.tabs.get(tab_id);
           const url = addressOf(tab);
-          if (!context.urls.mayEnter(url)) throw new AgentError('page_restricted');
+          await assertOpenTab(context, tab);
           const waited_ms = Math.round(context.now() - start);
           return { output: { tab_id, url, title: tab.title ?? '', waited_ms } };
         }
@@ -141,6 +142,8 @@ class Waiting {
     const { context, input } = this;
     const tab = await context.browser.tabs.get(input.tab_id).catch(() => null);
     if (!tab) throw new AgentError('tab_not_found');
+    // Before anything is told of it, be it only that its address fits.
+    await assertOpenTab(context, tab);
     if (input.url !== undefined && !fitsPattern(addressOf(tab), input.url))
       return 'the address does not fit input.url';
     if (input.idle === 'load' && tab.status !== 'complete') return 'the page is not loaded';

@@ -6,6 +6,7 @@ import { DEFAULT_JPEG_QUALITY } from '../protocol/limits';
 import type { Capture, CaptureRequest } from './capture-queue';
 import { activeTabOf, addressOf, findTab, lastFocusedWindow } from './find-tabs';
 import { blobFacts, type ImageFacts } from './image-facts';
+import { assertOpenTab, type ShownTab } from './open-tab';
 import type { Picture } from './picture-store';
 import { fitWithin } from './re-encode';
 import { defineTool, type ToolContext, type ToolResult } from './tool';
@@ -103,7 +104,7 @@ export const screenshot = defineTool<ScreenshotInput, Shown | undefined>({
       return answer(await keptPicture(input.image_id, context), deliver, context);
     const wish = wishOf(input);
     const { window_id, tab } = (await looked) ?? (await lookAt(input, context.browser));
-    if (tab) assertOpen(addressOf(tab), context);
+    if (tab) await assertOpen(tab, context);
     const young =
       input.max_age_ms === undefined ? null : await youngPicture(window_id, input.max_age_ms, wish, context);
     if (young) return answer(young, deliver, context);
@@ -137,15 +138,17 @@ function wishOf({ format = 'jpeg', quality = DEFAULT_JPEG_QUALITY, ...input }: S
 }
 
 /** A page in a frame of the tab's page is part of its picture: what counts is the tab's own address. */
-function assertOpen(url: string, { urls }: ToolContext): void {
-  if (!urls.mayEnter(url)) throw new AgentError('page_restricted');
+async function assertOpen(tab: ShownTab, context: ToolContext): Promise<void> {
+  if (!context.urls.mayEnter(addressOf(tab))) throw new AgentError('page_restricted');
+  await assertOpenTab(context, tab);
 }
 
 async function keptPicture(image_id: string, context: ToolContext): Promise<Picture> {
   const picture = await context.pictures.get(image_id);
   if (!picture) throw new AgentError('image_unknown');
-  // The rules may have changed since it was taken.
-  assertOpen(picture.url, context);
+  // The rules may have changed since it was taken; of a window without an address only the window itself can tell.
+  const { tab_id: id, url } = picture;
+  await assertOpen({ id, url }, context);
   return picture;
 }
 
@@ -226,7 +229,8 @@ async function captureTab(
   const capture = async (): Promise<Capture> => {
     try {
       const capture = await captures.capture(request, signal);
-      for (const tab of [capture.before, capture.after]) if (tab) assertOpen(tab.url, context);
+      for (const tab of [capture.before, capture.after])
+        if (tab) await assertOpen({ id: tab.tab_id, url: tab.url }, context);
       return capture;
     } catch (thrown) {
       // The refusal may be about another tab that came to the front: then say that instead.

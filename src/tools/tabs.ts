@@ -2,11 +2,12 @@
 import type { Browser, Tabs } from 'webextension-polyfill';
 import { AgentError } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
-import { isEmptyPage, type UrlRules } from '../settings/url-rules';
+import type { UrlRules } from '../settings/url-rules';
 import { readAddress } from './addresses';
 import { addressOf, findTab, findWindow, lastFocusedWindow, meantTab } from './find-tabs';
 import type { LoadPlan } from './load-watch';
 import { noPage } from './navigation-errors';
+import { assertOpenTab, isOpenTab } from './open-tab';
 import { defineTool, type ToolContext } from './tool';
 
 const TAB_ID: JsonObject = { type: 'integer', minimum: 0 };
@@ -37,16 +38,17 @@ export const tabList = defineTool<{ window_id?: number }>({
   read_only: true,
   os_action: 'tab.list',
   requires_confirmation: false,
-  async run({ window_id }, { browser, urls }) {
+  async run({ window_id }, context) {
+    const { browser } = context;
     if (window_id !== undefined) await findWindow(browser, window_id);
     const tabs = await browser.tabs.query(window_id === undefined ? {} : { windowId: window_id });
-    return { output: { tabs: tabs.flatMap((tab) => listed(tab, urls)) } };
+    const open = await Promise.all(tabs.map((tab) => isOpenTab(context, tab)));
+    return { output: { tabs: tabs.flatMap((tab, index) => listed(tab, open[index] === true)) } };
   },
 });
 
-function listed(tab: Tabs.Tab, urls: UrlRules): JsonObject[] {
+function listed(tab: Tabs.Tab, isOpen: boolean): JsonObject[] {
   if (tab.id === undefined) return [];
-  const isOpen = isOpenPage(tab, urls);
   const url = isOpen ? addressOf(tab) : '';
   return [
     {
@@ -63,16 +65,6 @@ function listed(tab: Tabs.Tab, urls: UrlRules): JsonObject[] {
       ...(isOpen ? {} : { restricted: true }),
     },
   ];
-}
-
-/** Whether tools may touch what the tab shows; where it is about to go counts while it shows nothing. */
-function isOpenPage(tab: Tabs.Tab, urls: UrlRules): boolean {
-  const url = addressOf(tab);
-  return isEmptyPage(url) || urls.mayEnter(url);
-}
-
-function assertOpenPage(tab: Tabs.Tab, urls: UrlRules): void {
-  if (!isOpenPage(tab, urls)) throw new AgentError('page_restricted');
 }
 
 /** The address a tool may go to. Throws as `readAddress`, and `page_restricted` by the URL rules. */
@@ -124,7 +116,8 @@ export const tabOpen = defineTool<TabOpenInput>({
   read_only: false,
   os_action: 'tab.open',
   requires_confirmation: false,
-  async run(input, { browser, loads, signal, urls }) {
+  async run(input, context) {
+    const { browser, loads, signal, urls } = context;
     const url = openAddress(input.url, urls);
     const window_id = await windowForNewTab(browser, input.window_id);
     const plan: LoadPlan = { kind: 'open', from_url: '', to_url: url, tab_id: null, signal };
@@ -135,7 +128,7 @@ export const tabOpen = defineTool<TabOpenInput>({
         return opened;
       });
       const tab = await findTab(browser, tab_id);
-      if (!urls.mayEnter(addressOf(tab))) throw new AgentError('page_restricted', LANDED_IN_NEW_TAB);
+      if (!(await isOpenTab(context, tab))) throw new AgentError('page_restricted', LANDED_IN_NEW_TAB);
       return {
         output: {
           tab_id,
@@ -197,9 +190,10 @@ export const tabClose = defineTool<{ tab_id: number }>({
   read_only: false,
   os_action: 'tab.close',
   requires_confirmation: false,
-  async run({ tab_id }, { browser, signal, urls }) {
+  async run({ tab_id }, context) {
+    const { browser, signal } = context;
     const [tab, all] = await Promise.all([findTab(browser, tab_id), browser.tabs.query({})]);
-    assertOpenPage(tab, urls);
+    await assertOpenTab(context, tab);
     const staying = all.filter(({ id }) => id !== tab_id && (id === undefined || !closing.has(id)));
     closing.add(tab_id);
     try {
@@ -278,9 +272,10 @@ export const tabActivate = defineTool<{ tab_id: number }>({
   read_only: false,
   os_action: 'tab.activate',
   requires_confirmation: false,
-  async run({ tab_id }, { browser, urls }) {
+  async run({ tab_id }, context) {
+    const { browser } = context;
     const tab = await findTab(browser, tab_id);
-    assertOpenPage(tab, urls);
+    await assertOpenTab(context, tab);
     const shown = await browser.tabs.update(tab_id, { active: true });
     if (tab.windowId !== undefined) await bringToFront(browser, tab.windowId);
     return { output: { tab_id: shown.id ?? tab_id } };
@@ -341,7 +336,7 @@ export const tabNavigate = defineTool<TabNavigateInput>({
     const { browser, loads, signal, urls } = context;
     const to_url = given === undefined ? null : openAddress(given, urls);
     const tab = await meantTab(browser, wanted);
-    assertOpenPage(tab, urls);
+    await assertOpenTab(context, tab);
     const tab_id = tab.id as number;
     const kind = to_url !== null ? 'address' : action === 'reload' ? 'reload' : 'history';
     const plan: LoadPlan = { kind, from_url: tab.url ?? '', to_url, tab_id, signal };
@@ -352,7 +347,7 @@ export const tabNavigate = defineTool<TabNavigateInput>({
       return tab_id;
     });
     const now = await findTab(browser, loaded.tab_id);
-    if (!isOpenPage(now, urls)) throw new AgentError('page_restricted', LANDED);
+    if (!(await isOpenTab(context, now))) throw new AgentError('page_restricted', LANDED);
     return {
       output: {
         tab_id: loaded.tab_id,

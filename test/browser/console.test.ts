@@ -369,6 +369,7 @@ describe('design.md: pages and content scripts command nothing', () => {
       type: 'console.events',
       first: 0,
       lost: 0,
+      url: world.site.url('/speaker'),
       events: [event],
       tab_id: watched,
       tab: { id: watched },

@@ -72,6 +72,7 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     'enrollment.forget': {},
     'pause.set': { paused: true },
     'activity.list': {},
+    'urls.lists': {},
     'question.answer': { question_id: waiting, allow: true },
     'permissions.get': {},
     'permissions.set': { name: 'interact', permission: 'deny' },

@@ -5,13 +5,20 @@ import {
   CONSOLE_BATCH_TEXT,
   CONSOLE_MESSAGE,
   LONGEST_CONSOLE_TEXT,
+  LONGEST_CONSOLE_URL,
   readConsoleBatch,
-  speakerAddress,
 } from '../../../src/protocol/console-events';
 
 const NOW = 1_800_000_000_000;
 const EVENT = { at: NOW - 5, kind: 'console', level: 'log', text: 'hello' };
-const batch = (more: object = {}) => ({ type: CONSOLE_MESSAGE, first: 0, lost: 0, events: [EVENT], ...more });
+const batch = (more: object = {}) => ({
+  type: CONSOLE_MESSAGE,
+  first: 0,
+  lost: 0,
+  url: 'https://a.test/',
+  events: [EVENT],
+  ...more,
+});
 
 describe('readConsoleBatch', () => {
   test('a well-formed batch, without whatever else stands in it', () => {
@@ -32,6 +39,8 @@ describe('readConsoleBatch', () => {
     ['half a number', { first: 0.5 }],
     ['a number beyond the safe ones', { first: 2 ** 60 }],
     ['more given up than there were', { first: 1, lost: 2 }],
+    ['no address', { url: undefined }],
+    ['too long an address', { url: 'x'.repeat(LONGEST_CONSOLE_URL + 1) }],
     ['no events', { events: [] }],
     ['no list', { events: { length: 1, 0: EVENT } }],
     ['too many events', { events: Array.from({ length: CONSOLE_BATCH_EVENTS + 1 }, () => EVENT) }],
@@ -61,21 +70,5 @@ describe('readConsoleBatch', () => {
 
   test.each([[NOW + 1], [0], [Number.NaN], ['now'], [undefined]])('a time of %s is not believed', (at) => {
     expect(readConsoleBatch(batch({ events: [{ ...EVENT, at }] }), NOW)?.events[0]?.at).toBe(NOW);
-  });
-});
-
-describe('policy.md, url_blocklist: the address a document that speaks is judged by', () => {
-  const tab = 'https://a.test/closed/page';
-
-  test.each([
-    ['https://b.test/x', 'https://b.test', 'https://b.test/x'],
-    ['about:srcdoc', 'https://a.test', tab],
-    ['about:blank', 'https://b.test', 'https://b.test/'],
-    ['blob:https://b.test/1', 'https://b.test', 'https://b.test/'],
-    // A frame of the page, or of a frame in it: nobody knows.
-    ['about:srcdoc', 'null', 'about:srcdoc'],
-    ['data:text/html,x', undefined, 'data:text/html,x'],
-  ])('%s of the origin %s: %s', (url, origin, judged) => {
-    expect(speakerAddress(url, origin, tab)).toBe(judged);
   });
 });

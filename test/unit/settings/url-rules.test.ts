@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readManagedPolicy } from '../../../src/settings/managed-policy';
-import { isEmptyPage, urlRules } from '../../../src/settings/url-rules';
+import { isEmptyPage, originAddress, UNKNOWN_MAKER, urlRules } from '../../../src/settings/url-rules';
 
 const OWN = 'chrome-extension://hjebokbchlgkmmecblopnocjmdjldmhd';
 
@@ -58,6 +58,25 @@ describe('policy.md: url_allowlist and url_blocklist', () => {
       expect(mayEnter(policy, url), url).toBe(false);
       expect(mayEnter(policy, url.replace('bank', 'a')), url).toBe(true);
     }
+  });
+
+  test('what some page of an origin made is open where all of the origin is', () => {
+    const part = { url_blocklist: ['https://bank.test/private/*'] };
+    expect(mayEnter(part, 'https://bank.test/')).toBe(true);
+    expect(mayEnter(part, originAddress('https://bank.test'))).toBe(false);
+    expect(mayEnter(part, 'blob:https://bank.test/0f8f')).toBe(false);
+    expect(mayEnter(part, originAddress('https://bank.test:8443'))).toBe(false);
+    expect(mayEnter(part, originAddress('https://a.test'))).toBe(true);
+    const only = { url_allowlist: ['https://a.test/*', 'https://b.test/x/*'] };
+    expect(mayEnter(only, originAddress('https://a.test'))).toBe(true);
+    expect(mayEnter(only, originAddress('https://b.test'))).toBe(false);
+    expect(mayEnter({ url_allowlist: ['<all_urls>'] }, originAddress('https://b.test'))).toBe(true);
+  });
+
+  test('what nobody known made is open where nothing is closed', () => {
+    expect(mayEnter({}, UNKNOWN_MAKER)).toBe(true);
+    expect(mayEnter({ url_blocklist: ['https://bank.test/*'] }, UNKNOWN_MAKER)).toBe(false);
+    expect(mayEnter({ url_allowlist: ['<all_urls>'] }, UNKNOWN_MAKER)).toBe(false);
   });
 
   test('a list in which nothing is right allows nothing; a wrong entry is told by its place', () => {

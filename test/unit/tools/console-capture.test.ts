@@ -3,8 +3,8 @@ import { IDBFactory } from 'fake-indexeddb';
 import 'fake-indexeddb/auto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ConsoleBatch } from '../../../src/protocol/console-events';
-import { urlRules } from '../../../src/settings/url-rules';
-import { type ConsoleIntake, createConsoleIntake } from '../../../src/tools/console-intake';
+import { type UrlRules, urlRules } from '../../../src/settings/url-rules';
+import { type ConsoleIntake, createConsoleIntake, speakerAddress } from '../../../src/tools/console-intake';
 import { createConsoleStore } from '../../../src/tools/console-store';
 import { Rig } from './context';
 
@@ -15,13 +15,17 @@ let registered: string[];
 let tab_id: number;
 /** As in the offscreen document. */
 let intake: ConsoleIntake;
+/** What holds when it comes in. */
+let rules: UrlRules;
 
 beforeEach(() => {
   globalThis.indexedDB = new IDBFactory();
   rig = new Rig();
   registered = [];
+  rules = { mayEnter: () => true };
   intake = createConsoleIntake({
     store: createConsoleStore({ sessionEpoch: null, now: rig.clock.now }),
+    urls: async () => rules,
     tellNews: (of) => rig.news.emit(of),
   });
   rig.chrome.openWindow(['https://a.test/', 'https://b.test/']);
@@ -37,12 +41,22 @@ beforeEach(() => {
   scripting.executeScript = async () => [];
 });
 
-function batch(text: string, first = 0): ConsoleBatch {
+function batch(text: string, first = 0, url = 'https://a.test/'): ConsoleBatch {
   const events = [{ at: 1, kind: 'console' as const, level: 'log' as const, text }];
-  return { type: 'console.events', first, lost: 0, events };
+  return { type: 'console.events', first, lost: 0, url, events };
 }
 
-const speaker = (url = 'https://a.test/') => ({ tab_id, frame_id: 0, document_id: 'd', url });
+const originOf = (url: string) => new URL(url).origin;
+const speaker = (url = 'https://a.test/', origin = originOf(url)) => ({
+  tab_id,
+  frame_id: 0,
+  document_id: 'd',
+  url,
+  origin,
+});
+
+const block = (...url_blocklist: string[]) =>
+  urlRules({ url_allowlist: null, url_blocklist }, 'chrome-extension://own');
 
 async function texts(tab: number, input: object = {}): Promise<string[]> {
   const { output } = await rig.call('console_read', { tab_id: tab, ...input });
@@ -61,13 +75,78 @@ describe('console_read', () => {
 
   test('what a sandboxed frame said is withheld where anything is closed: it may be of a closed frame', async () => {
     await texts(tab_id);
-    await intake.take(speaker('about:srcdoc'), batch('of nobody'));
+    await intake.take(speaker('about:srcdoc', 'null'), batch('of nobody', 0, ''));
     expect(await texts(tab_id)).toContain('of nobody');
-    const rules = { url_allowlist: null, url_blocklist: ['https://closed.test/*'] };
-    rig.context = { ...rig.context, urls: urlRules(rules, 'chrome-extension://own') };
+    rig.context = { ...rig.context, urls: block('https://closed.test/*') };
     expect(await texts(tab_id)).not.toContain('of nobody');
     expect((await rig.call('console_read', { tab_id })).output).toMatchObject({ withheld: 1 });
   });
+
+  test('what a closed page says is not kept, whatever the rules say later, and takes no number', async () => {
+    await texts(tab_id);
+    rules = block('https://a.test/closed*');
+    const before = (await rig.call('console_read', { tab_id })).output.after as number;
+    await intake.take(speaker(), batch('open', 0));
+    await intake.take(speaker(), batch('secret', 1, 'https://a.test/closed'));
+    await intake.take(speaker(), batch('open again', 2));
+    rules = { mayEnter: () => true };
+    expect(await texts(tab_id, { after: before })).toEqual(['open', 'open again']);
+    const { output } = await rig.call('console_read', { tab_id, after: before });
+    expect(output).toMatchObject({ withheld: 0, dropped: 0, after: before + 2 });
+    expect(JSON.stringify(output)).not.toContain('rule_url');
+  });
+
+  test('a page speaks under the address it has then, not the one it had first', async () => {
+    await texts(tab_id);
+    await intake.take(speaker(), batch('there', 0, 'https://a.test/closed'));
+    await intake.take(speaker(), batch('back', 1, 'https://a.test/'));
+    rig.context = { ...rig.context, urls: block('https://a.test/closed*') };
+    expect(await texts(tab_id)).toEqual([expect.stringMatching(/before is not known/), 'back']);
+  });
+
+  test('an address too long to be kept is as closed as anything of its origin', async () => {
+    await texts(tab_id);
+    await intake.take(speaker(), batch('long', 0, ''));
+    expect(await texts(tab_id)).toContain('long');
+    rig.context = { ...rig.context, urls: block('https://b.test/*') };
+    expect(await texts(tab_id)).toContain('long');
+    rig.context = { ...rig.context, urls: block('https://a.test/closed*') };
+    expect(await texts(tab_id)).not.toContain('long');
+  });
+
+  test('when the rules are not known, nothing is taken: the page tries again', async () => {
+    await texts(tab_id);
+    const unknowing = createConsoleIntake({
+      store: createConsoleStore({ sessionEpoch: null, now: rig.clock.now }),
+      urls: () => Promise.reject(new Error('nobody answered')),
+      tellNews: () => {},
+    });
+    await expect(unknowing.take(speaker(), batch('early'))).rejects.toThrow();
+    expect(await texts(tab_id)).not.toContain('early');
+  });
+
+  const A = 'https://a.test';
+  test.each([
+    ['its own', `${A}/`, A, `${A}/x`, `${A}/x`, undefined],
+    ['one of another origin', `${A}/x`, A, 'https://b.test/', `${A}/`, `blob:${A}/`],
+    ['none', `${A}/x`, A, '', `${A}/`, `blob:${A}/`],
+    ['no address at all', `${A}/x`, A, 'x y', `${A}/`, `blob:${A}/`],
+    ['that of the page around an empty frame', 'about:blank', A, `${A}/x`, `${A}/x`, undefined],
+    ['none of an empty frame', 'about:blank', A, '', `${A}/`, `blob:${A}/`],
+    ['one of a sandboxed frame', 'about:srcdoc', 'null', `${A}/x`, 'about:srcdoc', 'blob:null/'],
+    ['one of a data: frame', 'data:text/html,x', 'null', 'file:///x', 'data:text/html,x', 'blob:null/'],
+    ['that of a sandboxed page', `${A}/x`, 'null', `${A}/y`, `${A}/y`, undefined],
+    ['another of a sandboxed page', `${A}/x`, 'null', 'https://b.test/', `${A}/`, `blob:${A}/`],
+    ['an inner address', `${A}/x`, A, `blob:${A}/1`, `${A}/`, `blob:${A}/`],
+  ])(
+    'the address a page tells is believed within its origin: %s',
+    (_told, url, origin, told, shown, rule) => {
+      expect(speakerAddress({ url, origin }, told)).toEqual({
+        url: shown,
+        ...(rule ? { rule_url: rule } : {}),
+      });
+    },
+  );
 
   test('an hour after the last question the listening ends, and the log says so; it goes on in the same log', async () => {
     await texts(tab_id);
@@ -114,7 +193,7 @@ describe('console_watch', () => {
     expect(await intake.isWatched(speaker())).toBe(true);
     rig.context = { ...rig.context, urls: { mayEnter: (url) => url !== 'https://closed.test/' } };
     const again = rig.call('console_watch', { tab_id, after: Number(output.after) + 1 });
-    intake.take(speaker('https://closed.test/'), batch('secret', 1));
+    intake.take(speaker('https://closed.test/'), batch('secret', 1, 'https://closed.test/'));
     expect((await again).output).toMatchObject({ items: [], withheld: 1 });
   });
 

@@ -6,10 +6,11 @@ import { urlRules } from '../../../src/settings/url-rules';
 import { downloadList } from '../../../src/tools/downloads';
 import type { ToolContext } from '../../../src/tools/tool';
 
-const item = (id: number, url: string, referrer = '') => ({
+const item = (id: number, url: string, referrer = '', more: object = {}) => ({
   id,
   url,
   referrer,
+  ...more,
   state: 'complete',
   filename: `/home/person/${id}.pdf`,
   bytesReceived: 1,
@@ -26,10 +27,18 @@ test('a download of a closed page is not listed, whatever kind of address holds 
     item(2, 'blob:https://closed.test/1-2-3'),
     item(3, 'data:text/plain,secret', 'https://closed.test/page'),
     item(4, 'blob:https://open.test/1-2-3'),
-    item(5, 'data:text/plain,own'),
+    item(5, 'data:text/plain,own', '', { byExtensionId: 'own' }),
     item(6, 'data:text/plain,open', 'https://open.test/page'),
+    item(7, 'data:text/plain,of nobody known'),
+    item(8, 'https://open.test/a.pdf', 'https://closed.test/page'),
+    item(9, 'https://closed.test/a', '', { finalUrl: 'https://open.test/a.pdf' }),
+    item(10, 'https://open.test/a', '', { finalUrl: 'https://closed.test/a.pdf' }),
+    item(11, 'data:text/plain,another', '', { byExtensionId: 'another' }),
   ];
-  const browser = { downloads: { search: async () => items } } as unknown as Browser;
+  const browser = {
+    downloads: { search: async () => items },
+    runtime: { id: 'own' },
+  } as unknown as Browser;
   const rules = { url_allowlist: null, url_blocklist: ['https://closed.test/*'] };
   const context = { browser, urls: urlRules(rules, 'chrome-extension://own') } as unknown as ToolContext;
   const { output } = await downloadList.run({}, context, Promise.resolve(undefined));

@@ -3,6 +3,7 @@
  * seen to do, and in that order; how a site answers a navigation is for the test to say.
  */
 import type { Browser, Tabs, Windows } from 'webextension-polyfill';
+import type { PageCall, PageReply } from '../../../src/page/agent';
 import { JPEG, PNG } from './pictures';
 
 type Listener<Args extends unknown[]> = (...args: Args) => void;
@@ -30,6 +31,8 @@ export interface FakeTab extends Tabs.Tab {
   id: number;
   windowId: number;
   url: string;
+  /** The page that opened this window and filled it, which has no address of its own; of an opaque origin it is 'null'. */
+  maker?: { origin: string; opener: string | null };
 }
 
 export interface FakeWindow {
@@ -309,8 +312,21 @@ export class FakeChrome {
         onRemoved: this.onRemoved,
         onReplaced: this.onReplaced,
       },
+      webNavigation: {
+        getAllFrames: async ({ tabId }: { tabId: number }) => [
+          { frameId: 0, parentFrameId: -1, documentId: `document-${tabId}`, url: this.tab(tabId).url },
+        ],
+      },
       scripting: {
-        executeScript: async ({ target, args }: { target: { tabId: number }; args?: [number] }) => {
+        executeScript: async ({
+          target,
+          args,
+        }: {
+          target: { tabId: number };
+          args?: [number | PageCall];
+        }) => {
+          if (typeof args?.[0] === 'object')
+            return [{ frameId: 0, result: this.agent(target.tabId, args[0]) }];
           if (this.dialogs.has(target.tabId)) {
             await new Promise<void>((resolve) => {
               this.dialogs.set(target.tabId, () => {
@@ -332,6 +348,14 @@ export class FakeChrome {
       },
     };
     return fake as unknown as Browser;
+  }
+
+  /** The page agent in a window that a page filled; Chrome lets no script into one that nobody did. */
+  private agent(tab_id: number, call: PageCall): PageReply {
+    const { maker, url } = this.tab(tab_id);
+    if (!maker) throw new Error('Cannot access contents of the page.');
+    if (call.url === url && call.origin === maker.origin) return { reply: 'done', url, result: {} };
+    return { reply: 'moved', url, referrer: '', base: null, ...maker };
   }
 }
 

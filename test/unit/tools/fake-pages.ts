@@ -18,6 +18,9 @@ export interface FakeDocument {
   location?: string;
   /** Whose content it shows, when its address does not tell; opaque when left out. */
   origin?: string;
+  opener?: string;
+  referrer?: string;
+  base?: string;
   hasAgent?: boolean;
   /** Nothing in it ever answers. */
   hangs?: boolean;
@@ -123,8 +126,10 @@ export class FakePages {
     const url = document.location ?? document.url;
     const origin = document.origin ?? new URL(url).origin;
     if (call.url !== url || (call.origin !== '' && call.origin !== origin)) {
-      return { reply: 'moved', url, origin };
+      const { opener = null, referrer = '', base = null } = document;
+      return { reply: 'moved', url, origin, opener, referrer, base };
     }
-    return { reply: 'done', url, result: document.answer(call) };
+    const result = document.answer(call);
+    return { reply: 'done', url: document.location ?? document.url, result };
   }
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/json';
+import { urlRules } from '../../../src/settings/url-rules';
 import { pageSnapshot } from '../../../src/tools/page-snapshot';
 import { pageText } from '../../../src/tools/page-text';
 import type { Tool } from '../../../src/tools/tool';
 import { pass } from './async-clock';
-import { FakePages, textOf } from './fake-pages';
+import { type FakeDocument, FakePages, textOf } from './fake-pages';
 
 /** These tools look up nothing beforehand. */
 const NOTHING = Promise.resolve();
@@ -267,7 +268,11 @@ describe('the page a tool means', () => {
 
   describe('a document without an address of its own counts as whose content it shows', () => {
     const hole = (index: number) => ({ depth: 1, index, src: '' });
-    const ofB = (url: string): boolean => url.startsWith('https://b.test/');
+    const closedBy =
+      (...url_blocklist: string[]) =>
+      (url: string): boolean =>
+        !urlRules({ url_allowlist: null, url_blocklist }, 'chrome-extension://own').mayEnter(url);
+    const ofB = closedBy('https://b.test/*');
 
     test('an empty window that a closed page opened and filled', async () => {
       const pages = new FakePages();
@@ -277,6 +282,50 @@ describe('the page a tool means', () => {
       expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
       for (const document of pages.documents) document.origin = 'https://a.test';
       expect((await run(pages, pageText)).text).toBe('text');
+    });
+
+    test('one whose opener is on its way between open and closed addresses', async () => {
+      const pages = new FakePages();
+      pages.closed = closedBy('https://a.test/closed/*');
+      pages.tab.url = 'about:blank';
+      const popup = pages.add({ url: 'about:blank', origin: 'https://a.test' });
+      popup.opener = 'https://a.test/open';
+      expect((await run(pages, pageText)).text).toBe('text');
+      popup.referrer = 'https://a.test/closed/x';
+      expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
+      popup.referrer = '';
+      popup.opener = 'https://a.test/closed/x';
+      expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
+      popup.opener = 'https://another.test/';
+      expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
+    });
+
+    test('an empty frame that a page of another address wrote anew', async () => {
+      const pages = new FakePages();
+      pages.closed = closedBy('https://a.test/closed');
+      pages.add({ answer: () => textOf('open', { parts: ['open', ''], holes: [hole(0)] }) });
+      pages.add({
+        url: 'about:blank',
+        location: 'https://a.test/closed',
+        origin: 'https://a.test',
+        answer: () => textOf('written', { place: 0 }),
+      });
+      expect((await run(pages, pageText)).text).not.toContain('written');
+    });
+
+    test('frames of an opaque origin: closed where anybody closed may have made them', async () => {
+      const read = async (frame: Partial<FakeDocument>): Promise<boolean> => {
+        const pages = new FakePages();
+        pages.closed = ofB;
+        pages.add({ answer: () => textOf('open', { parts: ['open', ''], holes: [hole(0)] }) });
+        pages.add({ origin: 'null', answer: () => textOf('made', { place: 0 }), ...frame });
+        return `${(await run(pages, pageText)).text}`.includes('made');
+      };
+      expect(await read({ url: 'about:srcdoc' })).toBe(true);
+      expect(await read({ url: 'about:blank', base: 'https://a.test/x' })).toBe(true);
+      expect(await read({ url: 'about:blank', base: 'https://b.test/x' })).toBe(false);
+      expect(await read({ url: 'about:blank' })).toBe(false);
+      expect(await read({ url: 'data:text/html,x' })).toBe(false);
     });
 
     test('also when it is read on after the rules changed', async () => {
@@ -348,6 +397,18 @@ describe('a call into a page', () => {
     pages.add({ location: 'https://a.test/moved' });
     expect((await run(pages, pageText)).url).toBe('https://a.test/moved');
     pages.closed = (url) => url.endsWith('/moved');
+    expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
+  });
+
+  test('policy.md: a page that comes to a closed address while it is read is refused', async () => {
+    const pages = new FakePages();
+    const page = pages.add({
+      answer: () => {
+        page.location = 'https://a.test/closed';
+        return textOf('secret');
+      },
+    });
+    pages.closed = (url) => url.endsWith('/closed');
     expect(await fail(pages, pageText)).toMatchObject({ code: 'page_restricted' });
   });
 
