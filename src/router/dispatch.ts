@@ -4,7 +4,7 @@
  * whatever another instance began is known from the ledger alone. It knows no `chrome`, no clock and no
  * database: they are passed in.
  */
-import type { AnswerMessage, RequestText, RunReply } from '../platform/messages';
+import type { AnswerMessage, QuestionDetail, RequestText, RunReply } from '../platform/messages';
 import type { AnswerBody } from '../protocol/content';
 import { AgentError, type ErrorCode, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
@@ -43,6 +43,8 @@ export interface DispatchOptions {
   confirmation: Pick<Confirmation, 'ask' | 'isUnanswered' | 'forget'>;
   /** The page that a call is about at this moment, for the person who is asked. */
   page(tool: Tool, input: JsonObject): Promise<QuestionPage | null>;
+  /** What the call would do in particular, for the same person. */
+  details(tool: Tool, input: JsonObject): Promise<QuestionDetail[]>;
   progress(id: string, progress: Progress): void;
   /** Where the work of resumable tools is done, which outlives this instance. */
   handover: {
@@ -236,7 +238,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     let asked: Awaited<ReturnType<Confirmation['ask']>>;
     try {
       asked = await confirmation.ask(
-        { request: questionKey(known), tool: tool.name, deadline: deadline - margin, page },
+        {
+          request: questionKey(known),
+          tool: tool.name,
+          deadline: deadline - margin,
+          page,
+          details: () => options.details(tool, input),
+        },
         abort.signal,
       );
     } catch {

@@ -44,8 +44,9 @@ describe('tools.md, confirmation: a tool that asks', () => {
     const rig = askingRig();
     const { worker, confirmation } = instance(rig, 'w');
     const answer = answerFor(worker, request('r1'));
-    const { question_id, tool, page, deadline } = await questionOf(rig);
+    const { question_id, tool, page, details, deadline } = await questionOf(rig);
     expect({ tool, page }).toEqual({ tool: 'write', page: rig.page });
+    expect(details).toMatchObject([{ kind: 'script', text: 'write' }]);
     expect(deadline).toBe(rig.clock.now() + 59_000);
     await settleDown();
     expect(rig.started).toHaveLength(0);

@@ -140,6 +140,7 @@ export function createRig(): Rig {
         policy: async () => ({ managed: false, blocked_tools: rig.blocked, asked_tools: rig.asked }),
         confirmation: rig.confirmation(),
         page: async () => rig.page,
+        details: async (tool) => [{ kind: 'script', text: tool.name, left_out: 0, concealed: false }],
         surroundings: async () => ({}) as ToolSurroundings,
         newBodyKey: () => crypto.randomUUID(),
         sendBody: (key, body) => rig.sent.push({ key, body }),
