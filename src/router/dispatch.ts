@@ -106,8 +106,9 @@ interface Preparation {
 }
 
 const DECLINED: Record<Exclude<Verdict, 'allowed'>, string> = {
-  declined: 'The person at the device declined.',
-  unanswered: 'The person at the device was asked and did not answer before the deadline.',
+  declined: 'The person at the device declined. Ask the person before you try again.',
+  unanswered:
+    'The person at the device was asked and did not answer before the deadline. Try again with more time when somebody is there.',
 };
 const PAGE_CHANGED =
   'The page changed while the person at the device was being asked about it. Look at the tab again, then send the request anew under a new id.';
@@ -213,13 +214,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
     const tool = request.command ?? '';
-    const isResumable = toolBehind(options.findTool(tool), request.input)?.resumable === true;
+    const asked = options.findTool(tool);
+    const meant = toolBehind(asked, request.input);
+    const isResumable = meant?.resumable === true;
     const [key, input_hash, host] = await Promise.all([
       idKey(request.platform, request.id),
       inputHash(canonical),
       isResumable ? options.handover.host().catch(() => null) : null,
     ]);
-    return { key, input_hash, tool: tool.slice(0, TOOL_NAME_SHOWN), started_at, host };
+    const behind = meant === asked ? undefined : meant?.name;
+    return {
+      key,
+      input_hash,
+      tool: tool.slice(0, TOOL_NAME_SHOWN),
+      ...(behind ? { behind } : {}),
+      started_at,
+      host,
+    };
   }
 
   /** Waits for the person's answer; nothing of the tool has started by then. */

@@ -85,7 +85,7 @@ describe('a Storage inside the browser', () => {
     await person.press('Enter');
     await person.sees('“Notes” is attached.');
     expect(await card(person, 'Notes')).toMatch(
-      /^Notes Kept Inside the browser .*st_notes Revision None Last save Not saved yet/,
+      /^Notes Inside the browser Storage id st_notes Last save Not saved yet Detach$/,
     );
     expect(await storages()).toMatchObject([
       { storage_id: 'st_notes', name: 'Notes', backing: 'browser', permission: 'kept', managed: false },
@@ -95,7 +95,7 @@ describe('a Storage inside the browser', () => {
 
   it('has its row in the popup', async () => {
     const popup = await Person.open(browser);
-    await popup.sees(/Storages Manage Notes Kept Not saved yet/i);
+    await popup.sees(/Storages Manage Notes Inside the browser Not saved yet/i);
     expect(await popup.barriers()).toEqual([]);
     await popup.leave();
   });
@@ -159,8 +159,8 @@ describe('a folder of this computer', () => {
     await fill(person, 'storage-name', 'Work');
     await person.click('Attach');
     const back = await backAgain(person);
-    await back.sees('“Work” is kept.');
-    expect(await card(back, 'Work')).toContain('Work Kept Folder of this computer');
+    await back.sees('Chrome allows “Work” on every visit.');
+    expect(await card(back, 'Work')).toContain('Work Access allowed Folder of this computer');
     expect(await back.page.evaluate('location.hash')).toBe('');
     expect(await storages()).toMatchObject([
       { storage_id: 'st_work', permission: 'kept', backing: 'folder' },
@@ -232,7 +232,7 @@ describe('a folder whose permission is lost', () => {
     await fill(person, 'storage-name', 'Other');
     await person.click('Attach');
     const back = await backAgain(person);
-    await back.sees('“Other” is kept.');
+    await back.sees('Chrome allows “Other” on every visit.');
     await back.leave();
     await takeBack();
   });

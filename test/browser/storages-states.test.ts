@@ -119,7 +119,7 @@ describe('this session only', () => {
     const saving = save();
     try {
       await until('the commit is asked for', () => commits() > before);
-      await person.click('Keep on every visit');
+      await person.click('Allow on every visit');
       await person.sees('A job is using a folder just now. Try again when it is done.');
       expect(await person.page.evaluate('location.pathname')).toContain('storages.html');
       expect(await person.barriers()).toEqual([]);
@@ -131,14 +131,14 @@ describe('this session only', () => {
   });
 
   it('one button keeps it: the page leaves, comes back, and says so', async () => {
-    await person.click('Keep on every visit');
+    await person.click('Allow on every visit');
     await until('the page was away and is back', () =>
       person.page
         .evaluate<boolean>(`!globalThis.__named && !!document.querySelector('main')`)
         .catch(() => false),
     );
     const back = await Person.at(browser, person.page);
-    await back.sees(`“${storage_id}” is kept.`);
+    await back.sees(`Chrome allows “${storage_id}” on every visit.`);
     await back.leave();
     await isTold('kept');
     expect(await save()).toMatchObject({ status: 'ok' });
@@ -175,7 +175,7 @@ describe('a folder that is renamed away', () => {
     await isTold('kept');
     await badgeSays(false);
     const person = await openStorages();
-    await person.sees(/Kept Folder of this computer/);
+    await person.sees(/Access allowed Folder of this computer/);
     await person.leave();
     expect(await save()).toMatchObject({ status: 'ok' });
   });

@@ -59,7 +59,12 @@ export function waitingTools(started: Started[], looks: string[]): Tool[] {
           started.push({ tool: name, input: input as JsonValue, context, looked, finish, fail });
         }),
     });
-  return [waiting('write', false), waiting('look', true)];
+  const write = waiting('write', false);
+  const front: Tool = {
+    ...waiting('front', false),
+    standsFor: (input) => ({ tool: write, input, wrap: (result) => result }),
+  };
+  return [write, waiting('look', true), front];
 }
 
 export interface Rig {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectionState, PendingQuestion } from '../../../src/platform/messages';
-import { outcomeInWords } from '../../../src/ui/activity/activity-words';
+import { entryInWords, outcomeInWords } from '../../../src/ui/activity/activity-words';
 import { buttonFor } from '../../../src/ui/button-words';
 import { questionNotification, questionPlace } from '../../../src/ui/question-words';
 import { texts } from './texts';
@@ -78,6 +78,16 @@ describe('ui.md: the button', () => {
 });
 
 describe('the activity', () => {
+  it('os-interface.md: names an action of the common contract with the tool behind it', () => {
+    const en = texts('en');
+    expect(entryInWords({ tool: 'os_execute', behind: 'tab_open' }, en)).toEqual({
+      text: 'Run a device action: Open a tab',
+      verbatim: false,
+    });
+    expect(entryInWords({ tool: 'os_execute' }, en).text).toBe('Run a device action');
+    expect(entryInWords({ tool: '<b>' }, en)).toEqual({ text: '<b>', verbatim: true });
+  });
+
   it('says what came of asking', () => {
     const en = texts('en');
     const words = (
