@@ -114,7 +114,8 @@ describe('a Storage inside the browser', () => {
     ] as const) {
       await fill(person, 'storage-id', id);
       expect(await person.read('#storage-id-note')).toBe('The platform shows it beside the Storage.');
-      await person.click('Attach');
+      // Said as soon as the cursor goes elsewhere.
+      await person.press('Tab');
       await until(`the page says ${problem}`, async () =>
         (await person.read('#storage-id-note')).startsWith(problem),
       );
@@ -251,7 +252,7 @@ describe('a folder whose permission is lost', () => {
 
   it('shows on the badge and in the popup, whose Repair opens its place on the page', async () => {
     const popup = await Person.open(lone);
-    await popup.sees(/Other Lost Repair/);
+    await popup.sees(/Other Access lost Repair/);
     expect(await popup.barriers()).toEqual([]);
     await until('the badge says so', async () => {
       const text = await popup.page.evaluate('chrome.action.getBadgeText({})');
@@ -268,7 +269,7 @@ describe('a folder whose permission is lost', () => {
   it('shows on the page with what to choose, and one button that repairs it', async () => {
     const person = await openPage(lone, `${STORAGES_PAGE}#repair=st_other`);
     await person.sees('Chrome no longer lets the extension use this folder.');
-    expect(await card(person, 'Other')).toMatch(/^Other Lost Folder of this computer/);
+    expect(await card(person, 'Other')).toMatch(/^Other Access lost Folder of this computer/);
     await until('Repair has the focus', async () => (await person.focus()) === 'Repair');
     expect(await person.barriers()).toEqual([]);
     await person.leave();

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/protocol/json';
 import type { Device } from '../fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../fake-relay/fake-relay';
 import { AgentBrowser, newProfile, removeProfile } from './harness/agent-browser';
-import { Person } from './harness/person';
+import { Person, POPUP } from './harness/person';
 import { grantFolders, RealFolder } from './harness/real-folder';
 import { attachFolderStorage, holdDroppedFolder } from './harness/storages';
 import { until } from './harness/until';
@@ -68,15 +68,15 @@ const save = (path = ''): Promise<{ status: string; error_code?: string | undefi
 
 const openStorages = (): Promise<Person> => Person.open(browser, STORAGES_PAGE, SIZE);
 
-/** Whether the badge asks for a repair of the Storage. */
-async function badgeSays(repair: boolean): Promise<void> {
+/** Whether the badge asks for a repair of the Storage. `look` false: by itself, before its next look of each minute. */
+async function badgeSays(repair: boolean, { look = true } = {}): Promise<void> {
   const page = await browser.extensionPage();
   try {
     await until(`the badge ${repair ? 'asks for a repair' : 'is quiet'}`, async () => {
       const title = await page.evaluate<string>('chrome.action.getTitle({})');
       const text = await page.evaluate<string>('chrome.action.getBadgeText({})');
       const asks = title.includes(`Needs a repair: ${storage_id}`) && text === '!';
-      if (asks !== repair)
+      if (asks !== repair && look)
         await page.evaluate(`chrome.runtime.sendMessage({ type: 'grants.look', input: {} })`);
       return asks === repair;
     });
@@ -97,13 +97,13 @@ describe('this session only', () => {
   });
 
   it('shows on the page and is told to the platform, which may use it meanwhile', async () => {
-    await person.sees(/This session only Folder of this computer/);
+    await person.sees(/Access for this session only Folder of this computer/);
     await person.sees('only while a page of this extension is open');
     expect(await person.barriers()).toEqual([]);
     await isTold('this_session');
     expect(await save()).toMatchObject({ status: 'ok' });
     const popup = await Person.open(browser);
-    await popup.sees(new RegExp(`${storage_id} This session only`));
+    await popup.sees(new RegExp(`${storage_id} Access for this session only`));
     await popup.leave();
   });
 
@@ -151,6 +151,20 @@ describe('a folder that is renamed away', () => {
   beforeAll(() => renameSync(folder.path, elsewhere));
   afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
 
+  it.each([
+    ['popup', POPUP],
+    ['Storages page', STORAGES_PAGE],
+  ])('opening the %s tells it at once, and so does the badge', async (_name, path) => {
+    const person = await Person.open(browser, path, SIZE);
+    await person.sees('Access lost');
+    await badgeSays(true, { look: false });
+    await person.leave();
+    renameSync(elsewhere, folder.path);
+    await isTold('kept');
+    await badgeSays(false);
+    renameSync(folder.path, elsewhere);
+  });
+
   it('is told to the platform and on the badge, and no job reads it as deleted', async () => {
     expect(await save()).toMatchObject({ status: 'error', error_code: 'storage_unavailable' });
     await isTold('lost');
@@ -160,7 +174,8 @@ describe('a folder that is renamed away', () => {
 
   it('shows on the page with one button to choose it again, to which the popup leads', async () => {
     const popup = await Person.open(browser);
-    await popup.sees(new RegExp(`${storage_id} Lost Repair`));
+    await popup.sees(new RegExp(`${storage_id} Access lost Repair`));
+    expect(await popup.barriers()).toEqual([]);
     await popup.leave();
     const person = await Person.open(browser, `${STORAGES_PAGE}#repair=${storage_id}`, SIZE);
     await person.sees('The folder is not where it was');

@@ -37,7 +37,7 @@ export function fileTools(
       );
     throw new AgentError(
       'invalid_input',
-      'input lacks the field "storage_id": several Storages are attached.',
+      'input lacks the field "storage_id": several Storages are attached. workspace_info lists them.',
     );
   }
 

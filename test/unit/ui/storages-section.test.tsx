@@ -41,7 +41,7 @@ describe('ui.md, Popup 3: Storages', () => {
 
   it('a lost one has Repair, which opens its place on the Storages page', () => {
     const lost = { ...storage, permission: 'lost' } as const;
-    expect(rows([lost]).map(({ text }) => text)).toEqual(['WorkLostRepair']);
+    expect(rows([lost]).map(({ text }) => text)).toEqual(['WorkAccess lostRepair']);
     const links = shownBy(<StorageRows storages={[lost]} now={now} texts={en} />).filter(
       ({ type }) => type === 'a',
     );
