@@ -57,6 +57,34 @@ const storages = async (of = browser) =>
   (await until('the Storages are told', () => of.message('storages.list', {}).catch(() => null))).storages ??
   [];
 
+it('the pages lead to each other, by the keyboard, and each says which it is', async () => {
+  const person = await openPage();
+  for (const [next, path] of [
+    ['Activity', 'activity/activity.html'],
+    ['Settings', 'settings/settings.html'],
+    ['Storages', 'storages/storages.html'],
+  ] as const) {
+    await until(`the focus is on ${next}`, async () => {
+      await person.press('Tab');
+      return (await person.focus()) === next;
+    });
+    expect(await person.focusIsVisible()).toBe(true);
+    await person.press('Enter');
+    await until(`${next} is there`, () =>
+      person.page
+        .evaluate<boolean>(
+          `location.pathname.endsWith(${JSON.stringify(path)}) && document.querySelector('h1')?.innerText === ${JSON.stringify(next)}`,
+        )
+        .catch(() => false),
+    );
+    expect(await person.page.evaluate(`document.querySelector('nav [aria-current="page"]').innerText`)).toBe(
+      next,
+    );
+    expect(await person.barriers()).toEqual([]);
+  }
+  await person.leave();
+});
+
 describe('a Storage inside the browser', () => {
   it('is attached with the keyboard alone', async () => {
     const person = await openPage();

@@ -97,13 +97,13 @@ describe('this session only', () => {
   });
 
   it('shows on the page and is told to the platform, which may use it meanwhile', async () => {
-    await person.sees(/Access for this session only Folder of this computer/);
+    await person.sees(/This session only Folder of this computer/);
     await person.sees('only while a page of this extension is open');
     expect(await person.barriers()).toEqual([]);
     await isTold('this_session');
     expect(await save()).toMatchObject({ status: 'ok' });
     const popup = await Person.open(browser);
-    await popup.sees(new RegExp(`${storage_id} Access for this session only`));
+    await popup.sees(new RegExp(`${storage_id} This session only`));
     await popup.leave();
   });
 

@@ -35,7 +35,7 @@ describe('ui.md, Popup 3: Storages', () => {
     } as const;
     expect(rows([storage, other]).map(({ text }) => text.replace(/\s/g, ' '))).toEqual([
       'WorkAccess allowed2:07 PM',
-      'NotesAccess for this session onlyNot saved yet',
+      'NotesThis session onlyNot saved yet',
     ]);
   });
 
