@@ -18,7 +18,9 @@ const MODULES: Record<string, () => string> = {
   'virtual:agent-frame-validators': () => compile(AGENT_FRAME_SCHEMAS),
   'virtual:tool-validators': () => {
     const schemas = Object.fromEntries(TOOLS.map((tool) => [tool.name, tool.input_schema]));
-    return `${compile(schemas)}export const os_actions = ${JSON.stringify(osActions(), null, 2)};\n`;
+    const table = (name: string, value: object) =>
+      `export const ${name} = ${JSON.stringify(value, null, 2)};\n`;
+    return compile(schemas) + table('os_actions', osActions()) + table('input_fields', inputFields());
   },
 };
 
@@ -35,6 +37,15 @@ export function validators(): Plugin {
 function osActions(): Record<string, string> {
   return Object.fromEntries(
     TOOLS.flatMap(({ name, os_action }) => (os_action === null ? [] : [[os_action, name]])),
+  );
+}
+
+function inputFields(): Record<string, { all: string[]; required: string[] }> {
+  return Object.fromEntries(
+    TOOLS.map(({ name, input_schema: { properties = {}, required = [] } }) => [
+      name,
+      { all: Object.keys(properties as JsonObject), required: required as string[] },
+    ]),
   );
 }
 

@@ -50,6 +50,7 @@ import { createConsoleCapture } from './tools/console-capture';
 import { createConsoleStore } from './tools/console-store';
 import { createLoadWatch } from './tools/load-watch';
 import { createPictureStore } from './tools/picture-store';
+import { questionDetails } from './tools/question-details';
 import { callPage } from './tools/question-page';
 import { fitWithin, reencode } from './tools/re-encode';
 import { findTool, TOOLS } from './tools/registry';
@@ -152,6 +153,10 @@ const dispatch = createDispatch({
   page: async (tool, input) => {
     const { enrollment } = await settings.glance();
     return callPage(tool, input, browser, enrollment?.token ?? null);
+  },
+  details: async ({ name }, input) => {
+    const { enrollment } = await settings.glance();
+    return questionDetails(name, input, enrollment?.token ?? null);
   },
   progress: (id, progress) => {
     send('relay.progress', { id: JSON.stringify(id), progress }).catch(() => undefined);

@@ -1,5 +1,5 @@
 /** The offscreen document: relay host and storage host, wired to the browser. Only `chrome.runtime` exists here. */
-import validators, { os_actions } from 'virtual:tool-validators';
+import validators, { input_fields, os_actions } from 'virtual:tool-validators';
 import { receiveBodies } from './platform/answer-channel';
 import { browser } from './platform/browser';
 import { copyText } from './platform/clipboard';
@@ -63,7 +63,7 @@ const host: RelayHost = new RelayHost({
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   storages,
   // Here and not in the service worker: that would load all of them at each of its many starts.
-  complain: inputComplaints(validators, os_actions),
+  complain: inputComplaints(validators, os_actions, input_fields),
 });
 
 function spawnStorageWorker(heard: (message: FromWorker) => void, failed: () => void): WorkerLine {

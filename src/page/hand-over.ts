@@ -10,7 +10,11 @@ export interface HandOverArgs extends ElementTarget {
 
 export function handOver({ event, ...target }: HandOverArgs, { refs }: PageContext): { handed: true } {
   const element = findElement(target, refs);
-  if (!element) throw new AgentError('element_not_found', 'input.selector fits no element of the page.');
+  if (!element)
+    throw new AgentError(
+      'element_not_found',
+      'input.selector fits no element of the page. page_snapshot shows what there is.',
+    );
   element.dispatchEvent(new Event(event, { bubbles: true, composed: true }));
   return { handed: true };
 }

@@ -104,8 +104,33 @@ export interface PendingQuestion {
   tool: string;
   /** Where it would act; null for a tool that touches no page. Text of a page: data. */
   page: { host: string; title: string } | null;
+  details: QuestionDetail[];
   /** Epoch milliseconds. */
   deadline: number;
+}
+
+export type QuestionDetailKind =
+  | 'script'
+  | 'address'
+  | 'action'
+  | 'element'
+  | 'text'
+  | 'option'
+  | 'key'
+  | 'storage'
+  | 'link'
+  | 'path'
+  | 'target'
+  | 'content';
+
+/** One thing that the tool was given: the platform's text, with nothing in it that is not seen. */
+export interface QuestionDetail {
+  kind: QuestionDetailKind;
+  text: string;
+  /** How many characters at its end are not in `text`. */
+  left_out: number;
+  /** Shown only when the person wants to see it. */
+  concealed: boolean;
 }
 
 /** What holds for a class of tools or a tool (policy.md, `tool_permissions`). */

@@ -4,6 +4,7 @@
  * deadline, and nobody's is a no. Questions outlive the service worker: a later instance goes on with them.
  * Knows no browser and no clock: they are passed in, and so is where questions are kept and shown.
  */
+import type { QuestionDetail } from '../platform/messages';
 import type { SetTimer } from '../tools/timing';
 import { remembered } from './remembered';
 
@@ -28,6 +29,8 @@ export interface Question {
   tool: string;
   /** Null for a tool that touches no page. */
   page: QuestionPage | null;
+  /** What the tool was given, for the person to see. */
+  details: QuestionDetail[];
   /** Epoch milliseconds. */
   asked_at: number;
   deadline: number;
@@ -41,8 +44,9 @@ export interface Asked {
   request: string;
   tool: string;
   deadline: number;
-  /** Asked for only when there is no question yet. */
+  /** These are asked for only when there is no question yet. */
   page(): Promise<QuestionPage | null>;
+  details(): Promise<QuestionDetail[]>;
 }
 
 /** Keeps questions for as long as the browser runs. */
@@ -145,12 +149,23 @@ export function createConfirmation(options: ConfirmationOptions): Confirmation {
     const known = await inTurn(async () => find(request));
     if (known) return known;
     const page = await asked.page().catch(() => null);
+    const details = await asked.details().catch(() => []);
     const question_id = options.newId();
     const asked_at = now();
     return inTurn(async () => {
       const other = find(request);
       if (other) return other;
-      await keep({ question_id, request, tool, page, asked_at, deadline, verdict: null, shown: false });
+      await keep({
+        question_id,
+        request,
+        tool,
+        page,
+        details,
+        asked_at,
+        deadline,
+        verdict: null,
+        shown: false,
+      });
       options.changed();
       return find(request) as Question;
     });

@@ -4,7 +4,7 @@
  * whatever another instance began is known from the ledger alone. It knows no `chrome`, no clock and no
  * database: they are passed in.
  */
-import type { AnswerMessage, RequestText, RunReply } from '../platform/messages';
+import type { AnswerMessage, QuestionDetail, RequestText, RunReply } from '../platform/messages';
 import type { AnswerBody } from '../protocol/content';
 import { AgentError, type ErrorCode, toAgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
@@ -43,6 +43,8 @@ export interface DispatchOptions {
   confirmation: Pick<Confirmation, 'ask' | 'isUnanswered' | 'forget'>;
   /** The page that a call is about at this moment, for the person who is asked. */
   page(tool: Tool, input: JsonObject): Promise<QuestionPage | null>;
+  /** What the call would do in particular, for the same person. */
+  details(tool: Tool, input: JsonObject): Promise<QuestionDetail[]>;
   progress(id: string, progress: Progress): void;
   /** Where the work of resumable tools is done, which outlives this instance. */
   handover: {
@@ -104,8 +106,9 @@ interface Preparation {
 }
 
 const DECLINED: Record<Exclude<Verdict, 'allowed'>, string> = {
-  declined: 'The person at the device declined.',
-  unanswered: 'The person at the device was asked and did not answer before the deadline.',
+  declined: 'The person at the device declined. Ask the person before you try again.',
+  unanswered:
+    'The person at the device was asked and did not answer before the deadline. Try again with more time when somebody is there.',
 };
 const PAGE_CHANGED =
   'The page changed while the person at the device was being asked about it. Look at the tab again, then send the request anew under a new id.';
@@ -211,13 +214,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
     const tool = request.command ?? '';
-    const isResumable = toolBehind(options.findTool(tool), request.input)?.resumable === true;
+    const asked = options.findTool(tool);
+    const meant = toolBehind(asked, request.input);
+    const isResumable = meant?.resumable === true;
     const [key, input_hash, host] = await Promise.all([
       idKey(request.platform, request.id),
       inputHash(canonical),
       isResumable ? options.handover.host().catch(() => null) : null,
     ]);
-    return { key, input_hash, tool: tool.slice(0, TOOL_NAME_SHOWN), started_at, host };
+    const behind = meant === asked ? undefined : meant?.name;
+    return {
+      key,
+      input_hash,
+      tool: tool.slice(0, TOOL_NAME_SHOWN),
+      ...(behind ? { behind } : {}),
+      started_at,
+      host,
+    };
   }
 
   /** Waits for the person's answer; nothing of the tool has started by then. */
@@ -236,7 +249,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     let asked: Awaited<ReturnType<Confirmation['ask']>>;
     try {
       asked = await confirmation.ask(
-        { request: questionKey(known), tool: tool.name, deadline: deadline - margin, page },
+        {
+          request: questionKey(known),
+          tool: tool.name,
+          deadline: deadline - margin,
+          page,
+          details: () => options.details(tool, input),
+        },
         abort.signal,
       );
     } catch {

@@ -25,6 +25,8 @@ export interface LedgerRequest {
   input_hash: string;
   /** The tool's name as the activity shows it. */
   tool: string;
+  /** The tool that runs in its place, for the activity, too. */
+  behind?: string;
   /** Epoch milliseconds. */
   started_at: number;
   /** The offscreen document that is there now, when the tool's work is handed to it; else null. */
@@ -86,7 +88,7 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
   }
 
   function settlement(
-    { input_hash, tool, started_at, host }: LedgerRequest,
+    { input_hash, tool, behind, started_at, host }: LedgerRequest,
     { message, outcome, of_run, asked }: SettledRequest,
   ): Settlement {
     return {
@@ -100,6 +102,7 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
       activity: {
         at: started_at,
         tool,
+        ...(behind ? { behind } : {}),
         outcome,
         duration_ms: message.duration_ms,
         ...(asked ? { asked } : {}),
@@ -121,8 +124,9 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
     read_only: boolean,
     ask_until: number | null = null,
   ): Promise<LedgerReply> {
-    const { key, input_hash, tool, started_at, host } = request;
-    const ask = ask_until === null ? null : { tool, asked_at: started_at, deadline: ask_until };
+    const { key, input_hash, tool, behind, started_at, host } = request;
+    const what = { tool, ...(behind ? { behind } : {}) };
+    const ask = ask_until === null ? null : { ...what, asked_at: started_at, deadline: ask_until };
     const acceptance = { input_hash, run, read_only, host, ask, now: now() };
     // Losing the start of a tool with effects to a power cut would let it run twice.
     const durability = read_only ? 'relaxed' : 'strict';
@@ -220,11 +224,12 @@ export function createLedger({ run, now, database: name = LEDGER_DATABASE }: Led
 }
 
 /** A question that nobody answered, and whose request nobody asked for again, ends with its deadline. */
-function askingActivity({ tool, asked_at, deadline }: AskingEntry, now: number): ActivityEntry {
+function askingActivity({ tool, behind, asked_at, deadline }: AskingEntry, now: number): ActivityEntry {
   const isOver = now > deadline;
   return {
     at: asked_at,
     tool,
+    ...(behind ? { behind } : {}),
     outcome: isOver ? 'user_declined' : 'waiting',
     duration_ms: Math.max(0, Math.min(now, deadline) - asked_at),
     asked: isOver ? 'unanswered' : 'waiting',

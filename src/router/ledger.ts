@@ -31,6 +31,7 @@ export interface AskingEntry extends Known {
   state: 'asking';
   run: string;
   tool: string;
+  behind?: string;
   /** Epoch milliseconds. */
   asked_at: number;
   /** By then it is answered. */
@@ -73,7 +74,7 @@ export interface Acceptance {
   now: number;
 }
 
-export type AskFacts = Pick<AskingEntry, 'tool' | 'asked_at' | 'deadline'>;
+export type AskFacts = Pick<AskingEntry, 'tool' | 'behind' | 'asked_at' | 'deadline'>;
 
 /** `entry` is to be written for `execute`; for the others it is what the ledger holds. */
 export type Accepted =

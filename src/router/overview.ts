@@ -44,10 +44,11 @@ export async function overview(options: OverviewOptions): Promise<Overview> {
     version: options.version,
     activity,
     last_picture,
-    questions: questions.map(({ question_id, tool, page, deadline }) => ({
+    questions: questions.map(({ question_id, tool, page, details, deadline }) => ({
       question_id,
       tool,
       page: page && { host: page.host, title: page.title },
+      details,
       deadline,
     })),
   };

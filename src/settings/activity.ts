@@ -6,6 +6,8 @@ export interface ActivityEntry {
   at: number;
   /** Tool name as asked for; cut to 64 characters. */
   tool: string;
+  /** The registry's name of the tool that ran in its place (os-interface.md); absent when it ran itself. */
+  behind?: string;
   /** `waiting`: for the person's answer. */
   outcome: 'ok' | ErrorCode | 'waiting';
   duration_ms: number;

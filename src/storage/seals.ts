@@ -64,7 +64,10 @@ export function requireUnsealed(seals: readonly Seal[], path: string): void {
   const seal = sealAgainst(seals, path);
   if (seal === null) return;
   const until = seal.until === null ? '' : ` until ${new Date(seal.until).toISOString()}`;
-  throw new AgentError('storage_path_sealed', `${quote(seal.path)} is sealed and read-only${until}.`);
+  throw new AgentError(
+    'storage_path_sealed',
+    `${quote(seal.path)} is sealed and read-only${until}. The mode unseal_path of workspace_storage_path lifts that.`,
+  );
 }
 
 /**

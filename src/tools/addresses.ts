@@ -2,7 +2,7 @@
 import { AgentError } from '../protocol/errors';
 
 /** An address without a scheme, as people write it: `localhost:3000/x`. The URL parser reads a scheme into it. */
-const HOST_AND_PORT = /^[\w.-]+:\d+(?:[/?#]|$)/;
+const HOST_AND_PORT = /^(?!(?:javascript|data|blob|file|about|view-source):)[\w.-]+:\d+(?:[/?#]|$)/i;
 
 /**
  * The address in its normal form. Throws `invalid_input` naming `url` for what is no address, and
@@ -28,16 +28,20 @@ export function readAddress(url: string): string {
       'Local files are not opened in a tab. They are served only from Storages that a person attached.',
     );
   }
-  throw new AgentError(
-    'page_restricted',
-    `Addresses with the scheme ${parsed.protocol.slice(0, 40)} are closed to the agent. It opens http:, https: and about:blank.`,
-  );
+  const only = 'Only http:, https: and about:blank addresses are opened';
+  if (parsed.protocol === 'javascript:') {
+    throw new AgentError(
+      'page_restricted',
+      `${only}, not javascript:. page_evaluate runs a script in a page.`,
+    );
+  }
+  throw new AgentError('page_restricted', `${only}, not ${parsed.protocol.slice(0, 40)}.`);
 }
 
 function notAnAddress(): AgentError {
   return new AgentError(
     'invalid_input',
-    'input.url must be an absolute address with its scheme, such as https://example.com/.',
+    'input.url must be an absolute http: or https: address, such as https://example.com/.',
   );
 }
 

@@ -72,7 +72,7 @@ export function readDownloadAddress(given: string): DownloadAddress {
     default:
       throw new AgentError(
         'page_restricted',
-        `Addresses with the scheme ${url.protocol.slice(0, 40)} are closed to the agent. It downloads http:, https: and data:.`,
+        `Only http:, https: and data: addresses are downloaded, not ${url.protocol.slice(0, 40)}.`,
       );
   }
 }

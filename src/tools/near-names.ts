@@ -21,6 +21,26 @@ export function nearNames(wanted: string, known: readonly string[]): string[] {
     .map(({ one }) => one);
 }
 
+/** The field that was meant, also in another spelling (`tabId`) or as a part of its name; null when none is near. */
+export function nearField(wanted: string, known: readonly string[]): string | null {
+  const name = wanted
+    .slice(0, LONGEST_COMPARED)
+    .replace(/[\s-]+/g, '_')
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase();
+  const parts = new Set(name.split('_').filter(Boolean));
+  const [nearest] = known
+    .map((one) => ({
+      one,
+      off: distance(name, one),
+      shared: one.split('_').filter((part) => parts.has(part)).length,
+    }))
+    // Of short names every other one is a few letters off.
+    .filter(({ off, shared }) => shared > 0 || off <= Math.min(FURTHEST, name.length / 2))
+    .sort((a, b) => b.shared - a.shared || a.off - b.off);
+  return nearest?.one ?? null;
+}
+
 /** How many letters must be put in, taken out or changed. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

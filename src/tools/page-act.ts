@@ -132,7 +132,10 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
           why = new AgentError('element_not_found');
         }
       } else {
-        why = new AgentError('element_not_found', 'input.selector fits no element of the page.');
+        why = new AgentError(
+          'element_not_found',
+          'input.selector fits no element of the page. page_snapshot shows what there is.',
+        );
       }
     } catch (thrown) {
       // What was in the way before says more than that the last question came too late.

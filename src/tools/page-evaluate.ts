@@ -56,7 +56,11 @@ export const pageEvaluate = defineTool<EvaluateInput>({
     const page = await findPage(context, wanted);
     const isElementMeant = ref !== undefined || selector !== undefined;
     const frame = isElementMeant ? await frameOfElement(context, page, input) : page.main;
-    if (!frame) throw new AgentError('element_not_found', 'input.selector fits no element of the page.');
+    if (!frame)
+      throw new AgentError(
+        'element_not_found',
+        'input.selector fits no element of the page. page_snapshot shows what there is.',
+      );
     const key = isElementMeant ? `endue-${crypto.randomUUID()}` : null;
     if (key) {
       await inPage(context, page, frame, expectElement, [key]);

@@ -80,7 +80,7 @@ describe('tools.md: a tool that would be asked', () => {
   it('shows what, by which tool, where and for how long; Allow lets it run', async () => {
     const { command, visits } = ask(120_000);
     await person.sees(
-      /Waiting for you .*Allow: Open a tab\? 127\.0\.0\.1:\d+ tab_open \d+m \d+s left Allow Decline/,
+      /Waiting for you .*Allow: Open a tab\? 127\.0\.0\.1:\d+ Address http:\/\/127\.0\.0\.1:\d+\/asked\/\d+ tab_open \d+m \d+s left Allow Decline/,
     );
     await until('the badge says so', async () => (await badge()) === '?');
     expect(await person.barriers()).toEqual([]);
@@ -120,6 +120,51 @@ describe('tools.md: a tool that would be asked', () => {
     expect(await person.focusIsVisible()).toBe(true);
     await person.press('Enter');
     expect(await codeOf(command)).toBe('user_declined');
+  });
+});
+
+describe('what the tool was given', () => {
+  const decline = async (command: Command): Promise<void> => {
+    await person.click('Decline');
+    expect(await codeOf(command)).toBe('user_declined');
+    await until('the question is gone', async () => (await person.read('.question-item')) === '');
+  };
+
+  it('page_evaluate: the script is there as text, to be scrolled by the keyboard; what is cut is told', async () => {
+    const markup = '<img src=x onerror=alert(1)>';
+    const expression = `"${markup}\u202E"\n${'nextLine();\n'.repeat(2_000)}`;
+    const command = world.relay.startCommand(world.device, {
+      command: 'page_evaluate',
+      input: { expression },
+    });
+    await person.sees(/Script "<img src=x onerror=alert\(1\)>\\u\{202e\}" nextLine\(\);/);
+    await person.sees('Not shown: 14,032 more characters');
+    expect(await person.page.evaluate(`document.querySelectorAll('.questions img').length`)).toBe(0);
+    const height = await person.page.evaluate<number>(`document.querySelector('.detail-text').offsetHeight`);
+    expect(height).toBeLessThan(150);
+    expect(await person.isTooWide()).toBe(false);
+    expect(await person.barriers()).toEqual([]);
+    await until('the script has the focus', async () => {
+      await person.press('Tab');
+      return person.page.evaluate<boolean>(`document.activeElement.matches('.detail-text')`);
+    });
+    expect(await person.focusIsVisible()).toBe(true);
+    await decline(command);
+  });
+
+  it('page_fill: what may be a password is seen only by whom it is opened', async () => {
+    await world.browser.message('permissions.set', { name: 'page_fill', permission: 'ask' });
+    const command = world.relay.startCommand(world.device, {
+      command: 'page_fill',
+      input: { selector: '#password', value: 'hunter2' },
+    });
+    await person.sees(/Element #password Show: Text to type/);
+    expect(await person.markup()).not.toContain('hunter2');
+    await person.click('Show: Text to type');
+    await person.sees('hunter2');
+    expect(await person.barriers()).toEqual([]);
+    await decline(command);
+    await world.browser.message('permissions.set', { name: 'page_fill', permission: null });
   });
 });
 

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../fake-relay/devices';
 import { EXTENSION_ID } from './harness/agent-browser';
-import { Person } from './harness/person';
+import { Person, POPUP_SIZE } from './harness/person';
 import { PolicyFolder } from './harness/policy-folder';
 import { until } from './harness/until';
 import { createWorld, type World } from './harness/world';
@@ -105,6 +105,20 @@ describe.each(LANGUAGES)('ui.md, States in $language', (words) => {
     expect(await person.isTooWide()).toBe(false);
   }
 
+  /** How many separators of the sentence are seen without something before them on their line. */
+  function danglingSeparators(): Promise<number> {
+    return person.page.evaluate(`(() => {
+      const { left } = document.querySelector('h1').getBoundingClientRect();
+      const boxes = [...document.querySelectorAll('.part')].map((part) => part.getBoundingClientRect());
+      return [...document.querySelectorAll('.separator')].filter((separator, index) => {
+        const box = separator.getBoundingClientRect();
+        const isSeen = box.right > left + 1;
+        const before = boxes[index];
+        return isSeen && !(before.bottom > box.top && before.right <= box.left + 1);
+      }).length;
+    })()`);
+  }
+
   /** The seconds in a sentence that counts down. */
   async function seconds(sentence: RegExp): Promise<number> {
     return Number(sentence.exec(await person.sentenceIs(sentence))?.[1]);
@@ -153,6 +167,12 @@ describe.each(LANGUAGES)('ui.md, States in $language', (words) => {
     expect(await person.sentence()).toContain(new URL(device.enrollment.endpoint).host);
     expect(await person.read('body')).not.toContain(words.box);
     await isForEverybody();
+    for (const width of [360, 280, 200]) {
+      await person.resize({ width, height: 600 });
+      expect(await danglingSeparators(), `${width} px`).toBe(0);
+      await isForEverybody();
+    }
+    await person.resize(POPUP_SIZE);
   });
 
   it('waiting: counts down to the next attempt, and Retry now makes it at once', async () => {

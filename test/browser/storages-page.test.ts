@@ -57,6 +57,34 @@ const storages = async (of = browser) =>
   (await until('the Storages are told', () => of.message('storages.list', {}).catch(() => null))).storages ??
   [];
 
+it('the pages lead to each other, by the keyboard, and each says which it is', async () => {
+  const person = await openPage();
+  for (const [next, path] of [
+    ['Activity', 'activity/activity.html'],
+    ['Settings', 'settings/settings.html'],
+    ['Storages', 'storages/storages.html'],
+  ] as const) {
+    await until(`the focus is on ${next}`, async () => {
+      await person.press('Tab');
+      return (await person.focus()) === next;
+    });
+    expect(await person.focusIsVisible()).toBe(true);
+    await person.press('Enter');
+    await until(`${next} is there`, () =>
+      person.page
+        .evaluate<boolean>(
+          `location.pathname.endsWith(${JSON.stringify(path)}) && document.querySelector('h1')?.innerText === ${JSON.stringify(next)}`,
+        )
+        .catch(() => false),
+    );
+    expect(await person.page.evaluate(`document.querySelector('nav [aria-current="page"]').innerText`)).toBe(
+      next,
+    );
+    expect(await person.barriers()).toEqual([]);
+  }
+  await person.leave();
+});
+
 describe('a Storage inside the browser', () => {
   it('is attached with the keyboard alone', async () => {
     const person = await openPage();
@@ -85,7 +113,7 @@ describe('a Storage inside the browser', () => {
     await person.press('Enter');
     await person.sees('“Notes” is attached.');
     expect(await card(person, 'Notes')).toMatch(
-      /^Notes Kept Inside the browser .*st_notes Revision None Last save Not saved yet/,
+      /^Notes Inside the browser Storage id st_notes Last save Not saved yet Detach$/,
     );
     expect(await storages()).toMatchObject([
       { storage_id: 'st_notes', name: 'Notes', backing: 'browser', permission: 'kept', managed: false },
@@ -95,7 +123,7 @@ describe('a Storage inside the browser', () => {
 
   it('has its row in the popup', async () => {
     const popup = await Person.open(browser);
-    await popup.sees(/Storages Manage Notes Kept Not saved yet/i);
+    await popup.sees(/Storages Manage Notes Inside the browser Not saved yet/i);
     expect(await popup.barriers()).toEqual([]);
     await popup.leave();
   });
@@ -114,7 +142,8 @@ describe('a Storage inside the browser', () => {
     ] as const) {
       await fill(person, 'storage-id', id);
       expect(await person.read('#storage-id-note')).toBe('The platform shows it beside the Storage.');
-      await person.click('Attach');
+      // Said as soon as the cursor goes elsewhere.
+      await person.press('Tab');
       await until(`the page says ${problem}`, async () =>
         (await person.read('#storage-id-note')).startsWith(problem),
       );
@@ -159,8 +188,8 @@ describe('a folder of this computer', () => {
     await fill(person, 'storage-name', 'Work');
     await person.click('Attach');
     const back = await backAgain(person);
-    await back.sees('“Work” is kept.');
-    expect(await card(back, 'Work')).toContain('Work Kept Folder of this computer');
+    await back.sees('Chrome allows “Work” on every visit.');
+    expect(await card(back, 'Work')).toContain('Work Access allowed Folder of this computer');
     expect(await back.page.evaluate('location.hash')).toBe('');
     expect(await storages()).toMatchObject([
       { storage_id: 'st_work', permission: 'kept', backing: 'folder' },
@@ -232,7 +261,7 @@ describe('a folder whose permission is lost', () => {
     await fill(person, 'storage-name', 'Other');
     await person.click('Attach');
     const back = await backAgain(person);
-    await back.sees('“Other” is kept.');
+    await back.sees('Chrome allows “Other” on every visit.');
     await back.leave();
     await takeBack();
   });
@@ -251,7 +280,7 @@ describe('a folder whose permission is lost', () => {
 
   it('shows on the badge and in the popup, whose Repair opens its place on the page', async () => {
     const popup = await Person.open(lone);
-    await popup.sees(/Other Lost Repair/);
+    await popup.sees(/Other Access lost Repair/);
     expect(await popup.barriers()).toEqual([]);
     await until('the badge says so', async () => {
       const text = await popup.page.evaluate('chrome.action.getBadgeText({})');
@@ -268,7 +297,7 @@ describe('a folder whose permission is lost', () => {
   it('shows on the page with what to choose, and one button that repairs it', async () => {
     const person = await openPage(lone, `${STORAGES_PAGE}#repair=st_other`);
     await person.sees('Chrome no longer lets the extension use this folder.');
-    expect(await card(person, 'Other')).toMatch(/^Other Lost Folder of this computer/);
+    expect(await card(person, 'Other')).toMatch(/^Other Access lost Folder of this computer/);
     await until('Repair has the focus', async () => (await person.focus()) === 'Repair');
     expect(await person.barriers()).toEqual([]);
     await person.leave();

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/protocol/json';
 import type { Device } from '../fake-relay/devices';
 import { type FakeRelay, startFakeRelay } from '../fake-relay/fake-relay';
 import { AgentBrowser, newProfile, removeProfile } from './harness/agent-browser';
-import { Person } from './harness/person';
+import { Person, POPUP } from './harness/person';
 import { grantFolders, RealFolder } from './harness/real-folder';
 import { attachFolderStorage, holdDroppedFolder } from './harness/storages';
 import { until } from './harness/until';
@@ -68,15 +68,15 @@ const save = (path = ''): Promise<{ status: string; error_code?: string | undefi
 
 const openStorages = (): Promise<Person> => Person.open(browser, STORAGES_PAGE, SIZE);
 
-/** Whether the badge asks for a repair of the Storage. */
-async function badgeSays(repair: boolean): Promise<void> {
+/** Whether the badge asks for a repair of the Storage. `look` false: by itself, before its next look of each minute. */
+async function badgeSays(repair: boolean, { look = true } = {}): Promise<void> {
   const page = await browser.extensionPage();
   try {
     await until(`the badge ${repair ? 'asks for a repair' : 'is quiet'}`, async () => {
       const title = await page.evaluate<string>('chrome.action.getTitle({})');
       const text = await page.evaluate<string>('chrome.action.getBadgeText({})');
       const asks = title.includes(`Needs a repair: ${storage_id}`) && text === '!';
-      if (asks !== repair)
+      if (asks !== repair && look)
         await page.evaluate(`chrome.runtime.sendMessage({ type: 'grants.look', input: {} })`);
       return asks === repair;
     });
@@ -119,7 +119,7 @@ describe('this session only', () => {
     const saving = save();
     try {
       await until('the commit is asked for', () => commits() > before);
-      await person.click('Keep on every visit');
+      await person.click('Allow on every visit');
       await person.sees('A job is using a folder just now. Try again when it is done.');
       expect(await person.page.evaluate('location.pathname')).toContain('storages.html');
       expect(await person.barriers()).toEqual([]);
@@ -131,14 +131,14 @@ describe('this session only', () => {
   });
 
   it('one button keeps it: the page leaves, comes back, and says so', async () => {
-    await person.click('Keep on every visit');
+    await person.click('Allow on every visit');
     await until('the page was away and is back', () =>
       person.page
         .evaluate<boolean>(`!globalThis.__named && !!document.querySelector('main')`)
         .catch(() => false),
     );
     const back = await Person.at(browser, person.page);
-    await back.sees(`“${storage_id}” is kept.`);
+    await back.sees(`Chrome allows “${storage_id}” on every visit.`);
     await back.leave();
     await isTold('kept');
     expect(await save()).toMatchObject({ status: 'ok' });
@@ -151,6 +151,20 @@ describe('a folder that is renamed away', () => {
   beforeAll(() => renameSync(folder.path, elsewhere));
   afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
 
+  it.each([
+    ['popup', POPUP],
+    ['Storages page', STORAGES_PAGE],
+  ])('opening the %s tells it at once, and so does the badge', async (_name, path) => {
+    const person = await Person.open(browser, path, SIZE);
+    await person.sees('Access lost');
+    await badgeSays(true, { look: false });
+    await person.leave();
+    renameSync(elsewhere, folder.path);
+    await isTold('kept');
+    await badgeSays(false);
+    renameSync(folder.path, elsewhere);
+  });
+
   it('is told to the platform and on the badge, and no job reads it as deleted', async () => {
     expect(await save()).toMatchObject({ status: 'error', error_code: 'storage_unavailable' });
     await isTold('lost');
@@ -160,7 +174,8 @@ describe('a folder that is renamed away', () => {
 
   it('shows on the page with one button to choose it again, to which the popup leads', async () => {
     const popup = await Person.open(browser);
-    await popup.sees(new RegExp(`${storage_id} Lost Repair`));
+    await popup.sees(new RegExp(`${storage_id} Access lost Repair`));
+    expect(await popup.barriers()).toEqual([]);
     await popup.leave();
     const person = await Person.open(browser, `${STORAGES_PAGE}#repair=${storage_id}`, SIZE);
     await person.sees('The folder is not where it was');
@@ -175,7 +190,7 @@ describe('a folder that is renamed away', () => {
     await isTold('kept');
     await badgeSays(false);
     const person = await openStorages();
-    await person.sees(/Kept Folder of this computer/);
+    await person.sees(/Access allowed Folder of this computer/);
     await person.leave();
     expect(await save()).toMatchObject({ status: 'ok' });
   });

@@ -35,7 +35,10 @@ export function exists(path: string): AgentError {
 }
 
 export function notFound(path: string): AgentError {
-  return new AgentError('path_not_found', `There is nothing at ${quote(path)}.`);
+  return new AgentError(
+    'path_not_found',
+    `There is nothing at ${quote(path)}. file_list tells what there is.`,
+  );
 }
 
 /** Throws `storage_state_conflict` when not all of the tree could be seen. */

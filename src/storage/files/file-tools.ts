@@ -30,10 +30,14 @@ export function fileTools(
     const attached = await storages.list();
     const [only] = attached;
     if (only !== undefined && attached.length === 1) return only;
-    if (only === undefined) throw new AgentError('storage_unknown', 'No Storage is attached to this device.');
+    if (only === undefined)
+      throw new AgentError(
+        'storage_unknown',
+        'No Storage is attached to this device. A person attaches one on the Storages page of the extension.',
+      );
     throw new AgentError(
       'invalid_input',
-      'input lacks the field "storage_id": several Storages are attached.',
+      'input lacks the field "storage_id": several Storages are attached. workspace_info lists them.',
     );
   }
 

@@ -123,7 +123,7 @@ async function snapshotOf(session: Session, path: string): Promise<FileSnapshot>
   const found = await new DeviceView(session.root, session.folds).look(path);
   if (found.kind === 'file') return found.handle.getFile();
   if (found.kind === 'absent') throw notFound(path);
-  throw new AgentError('path_not_found', `${quote(path)} is a directory, not a file.`);
+  throw new AgentError('path_not_found', `${quote(path)} is a directory, not a file. file_list lists it.`);
 }
 
 function foreignNext(): AgentError {

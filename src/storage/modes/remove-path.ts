@@ -73,7 +73,10 @@ async function requireAsSaved(
   const whole = gathered.complete && gathered.unstable.length === 0 && gathered.leftOut.length === 0;
   const unchanged = localChanges(scope.index, path, gathered).changes.length === 0;
   if (gathered.kind === 'absent' || !whole || !unchanged || (await hashOf(path, gathered)) !== expected) {
-    throw new AgentError('storage_state_conflict', `${quote(path)} changed since it was saved.`);
+    throw new AgentError(
+      'storage_state_conflict',
+      `${quote(path)} changed since it was saved. Save it with save_path, then take the hash of that.`,
+    );
   }
 }
 

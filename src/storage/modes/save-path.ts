@@ -93,7 +93,10 @@ export const savePath: Mode = async (session, transaction, input, job) => {
   /** In a folder other programs write on: with a copy, the sealed content can be put back. */
   async function prepareSeal(gathered: Gathered): Promise<void> {
     if (!gathered.complete || gathered.unstable.length > 0) {
-      throw new AgentError('storage_state_conflict', `${quote(path)} keeps changing and cannot be sealed.`);
+      throw new AgentError(
+        'storage_state_conflict',
+        `${quote(path)} keeps changing and cannot be sealed. Try again when nothing writes there.`,
+      );
     }
     if (session.storage.kind === 'browser') return;
     if (seal.vault === null) {
@@ -151,6 +154,6 @@ async function requireNotSuddenlyEmpty(session: Session, scope: Scope, path: str
   for await (const [name] of session.root.entries()) if (!isInternalName(name)) return;
   throw new AgentError(
     'storage_unavailable',
-    'The folder of this Storage is suddenly empty. Nothing was deleted.',
+    'The folder of this Storage is suddenly empty. Nothing was deleted at the platform. A person must bring the files back, or attach the folder anew.',
   );
 }

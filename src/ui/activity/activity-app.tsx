@@ -4,7 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ActivityEntry } from '../../settings/activity';
 import { formatDuration, formatFullTime } from '../format';
 import type { Texts } from '../i18n';
-import { outcomeInWords, toolInWords } from './activity-words';
+import { PageNav } from '../page-nav';
+import { entryInWords, outcomeInWords } from './activity-words';
 
 interface Props {
   texts: Texts;
@@ -40,36 +41,39 @@ export function ActivityApp({ texts, getActivity }: Props): JSX.Element {
   }, [getActivity]);
 
   return (
-    <main>
-      <h1>{t('activity_heading')}</h1>
-      <p class="hint">{t('activity_page_note')}</p>
-      {failed && <p role="alert">{t('activity_unavailable')}</p>}
-      {activity?.length === 0 && <p>{t('activity_empty')}</p>}
-      {activity !== null && activity.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t('activity_time')}</th>
-              <th scope="col">{t('activity_tool')}</th>
-              <th scope="col">{t('activity_outcome')}</th>
-              <th scope="col" class="number">
-                {t('activity_duration')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {activity.map((entry) => (
-              <Row key={`${entry.at} ${entry.tool} ${entry.duration_ms}`} entry={entry} texts={texts} />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </main>
+    <>
+      <PageNav here="activity" texts={texts} />
+      <main>
+        <h1>{t('activity_heading')}</h1>
+        <p class="hint">{t('activity_page_note')}</p>
+        {failed && <p role="alert">{t('activity_unavailable')}</p>}
+        {activity?.length === 0 && <p>{t('activity_empty')}</p>}
+        {activity !== null && activity.length > 0 && (
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t('activity_time')}</th>
+                <th scope="col">{t('activity_tool')}</th>
+                <th scope="col">{t('activity_outcome')}</th>
+                <th scope="col" class="number">
+                  {t('activity_duration')}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {activity.map((entry) => (
+                <Row key={`${entry.at} ${entry.tool} ${entry.duration_ms}`} entry={entry} texts={texts} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </main>
+    </>
   );
 }
 
 function Row({ entry, texts }: { entry: ActivityEntry; texts: Texts }): JSX.Element {
-  const tool = toolInWords(entry.tool, texts);
+  const tool = entryInWords(entry, texts);
   return (
     <tr>
       <td class="time">

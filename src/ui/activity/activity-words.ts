@@ -14,6 +14,17 @@ export function toolInWords(tool: string, { known }: Texts): ToolWords {
   return words === null ? { text: tool, verbatim: true } : { text: words, verbatim: false };
 }
 
+/** The tool of an entry: with the one behind it when it stood for another. */
+export function entryInWords(
+  { tool, behind }: Pick<ActivityEntry, 'tool' | 'behind'>,
+  texts: Texts,
+): ToolWords {
+  const words = toolInWords(tool, texts);
+  return behind === undefined
+    ? words
+    : { ...words, text: `${words.text}: ${toolInWords(behind, texts).text}` };
+}
+
 export function outcomeInWords(
   { outcome, asked }: Pick<ActivityEntry, 'outcome' | 'asked'>,
   { t, known }: Texts,

@@ -56,5 +56,7 @@ function after(ms: number, callback: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+// What this page finds out when it looks, the badge says, too.
+send('grants.look', {}).catch(() => undefined);
 labelDocument(document, texts, 'extension_name');
 render(<PopupApp ports={ports} />, document.getElementById('app') as HTMLElement);

@@ -6,6 +6,7 @@ import { toolInWords } from '../activity/activity-words';
 import { secondsUntil } from '../connection-sentence';
 import { formatDuration } from '../format';
 import type { Texts } from '../i18n';
+import { QuestionDetails } from './question-details';
 
 interface Props {
   questions: readonly PendingQuestion[];
@@ -49,7 +50,7 @@ interface ItemProps {
 }
 
 function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Element {
-  const { question_id, tool, page, deadline } = question;
+  const { question_id, tool, page, details, deadline } = question;
   const { t, locale } = texts;
   const [open, setOpen] = useState(false);
   const [answered, setAnswered] = useState(false);
@@ -74,6 +75,7 @@ function QuestionItem({ question, now, texts, onAnswer }: ItemProps): JSX.Elemen
           <bdi>{page.title}</bdi>
         </p>
       )}
+      <QuestionDetails details={details} texts={texts} />
       <p class="question-facts">
         <code>{tool}</code> <span class="time">{t('question_left', [left])}</span>
       </p>

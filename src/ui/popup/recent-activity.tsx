@@ -1,7 +1,7 @@
 /** The last few things the platform asked for (ui.md, Popup 4). */
 import type { JSX } from 'preact';
 import type { ActivityEntry } from '../../settings/activity';
-import { outcomeInWords, toolInWords } from '../activity/activity-words';
+import { entryInWords, outcomeInWords } from '../activity/activity-words';
 import { formatDuration, formatFullTime, formatShortTime } from '../format';
 import type { Texts } from '../i18n';
 
@@ -44,7 +44,7 @@ export function RecentActivity({ activity, now, texts }: Props): JSX.Element {
 }
 
 function Entry({ entry, now, texts }: { entry: ActivityEntry; now: number; texts: Texts }): JSX.Element {
-  const tool = toolInWords(entry.tool, texts);
+  const tool = entryInWords(entry, texts);
   return (
     <li>
       <span class="time" title={formatFullTime(entry.at, texts.locale)}>

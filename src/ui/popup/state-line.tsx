@@ -24,7 +24,7 @@ export function StateLine({ connection, now, texts, hint, action, busy, onAction
       <span class="dot" data-tone={connection ? toneOf(connection) : 'busy'} aria-hidden="true" />
       <div class="state-words">
         <h1 class="sentence" title={hostOf(connection)}>
-          {sentence}
+          <Parts of={sentence} />
         </h1>
         <p class="visually-hidden" role="status">
           {announcement}
@@ -37,6 +37,25 @@ export function StateLine({ connection, now, texts, hint, action, busy, onAction
         )}
       </div>
     </section>
+  );
+}
+
+/** What stands between the parts of a sentence. */
+const SEPARATOR = /\s·\s/;
+
+/** Each part keeps together where there is room; a separator is seen only between two parts on one line. */
+function Parts({ of: sentence }: { of: string }): JSX.Element {
+  const [first = '', ...others] = sentence.split(SEPARATOR);
+  return (
+    <span class="parts">
+      <span class="part">{first}</span>
+      {others.map((part) => (
+        <span class="part" key={part}>
+          <span class="separator"> · </span>
+          {part}
+        </span>
+      ))}
+    </span>
   );
 }
 

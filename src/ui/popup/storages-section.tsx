@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { StorageOverview } from '../../platform/messages';
 import { formatShortTime } from '../format';
 import type { Texts } from '../i18n';
-import { PERMISSION_WORDS } from '../storages/storage-words';
+import { permissionInWords } from '../storages/storage-words';
 import { writeVisitNote } from '../storages/visit-note';
 
 const REFRESH_EVERY_MS = 3_000;
@@ -69,7 +69,7 @@ function Row(props: { storage: StorageOverview; now: number; texts: Texts }): JS
       <span class="storage-name" title={name}>
         {name}
       </span>
-      <span class="storage-permission">{t(PERMISSION_WORDS[permission])}</span>
+      <span class="storage-permission">{t(permissionInWords(props.storage) ?? 'storage_in_browser')}</span>
       {permission === 'lost' ? (
         <a
           href={PAGE + writeVisitNote({ step: 'repair', storage_id })}

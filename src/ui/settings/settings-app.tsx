@@ -5,6 +5,7 @@ import type { PermissionSettings } from '../../platform/messages';
 import type { ToolPermission } from '../../settings/managed-policy';
 import type { Texts } from '../i18n';
 import { LockIcon } from '../lock-icon';
+import { PageNav } from '../page-nav';
 import { PermissionClass } from './permission-class';
 import { UrlLists } from './url-lists';
 
@@ -69,29 +70,32 @@ export function SettingsApp({ texts, getPermissions, setPermission, onSettings }
 
   const failed = note !== null && note !== 'settings_saved';
   return (
-    <main>
-      <h1>{t('settings_heading')}</h1>
-      <p class={failed ? 'failed' : 'visually-hidden'} role={failed ? 'alert' : 'status'}>
-        {note === null ? '' : t(note)}
-      </p>
-      {permissions !== null && (
-        <>
-          <section aria-labelledby="permissions-heading">
-            <h2 id="permissions-heading">{t('permissions_heading')}</h2>
-            <p class="hint">{t('permissions_note')}</p>
-            {permissions.managed && (
-              <p class="managed">
-                <LockIcon />
-                {t('managed')}
-              </p>
-            )}
-            {permissions.classes.map((group) => (
-              <PermissionClass key={group.class} group={group} texts={texts} onChange={change} />
-            ))}
-          </section>
-          <UrlLists permissions={permissions} texts={texts} />
-        </>
-      )}
-    </main>
+    <>
+      <PageNav here="settings" texts={texts} />
+      <main>
+        <h1>{t('settings_heading')}</h1>
+        <p class={failed ? 'failed' : 'visually-hidden'} role={failed ? 'alert' : 'status'}>
+          {note === null ? '' : t(note)}
+        </p>
+        {permissions !== null && (
+          <>
+            <section aria-labelledby="permissions-heading">
+              <h2 id="permissions-heading">{t('permissions_heading')}</h2>
+              <p class="hint">{t('permissions_note')}</p>
+              {permissions.managed && (
+                <p class="managed">
+                  <LockIcon />
+                  {t('managed')}
+                </p>
+              )}
+              {permissions.classes.map((group) => (
+                <PermissionClass key={group.class} group={group} texts={texts} onChange={change} />
+              ))}
+            </section>
+            <UrlLists permissions={permissions} texts={texts} />
+          </>
+        )}
+      </main>
+    </>
   );
 }

@@ -125,6 +125,12 @@ export function AttachForm(props: Props): JSX.Element {
           setId(value);
           setProblems((before) => ({ ...before, storage_id: null }));
         }}
+        onLeave={() => {
+          // An empty field is wrong only once it is sent.
+          if (storageIdOf({ storage_id }) === '') return;
+          const found = checkDraft({ storage_id, name, backing, folder: null }, attached);
+          setProblems((before) => ({ ...before, storage_id: found.storage_id }));
+        }}
       />
       <Field
         id="storage-name"

@@ -9,9 +9,20 @@ interface Props {
   value: string;
   mono?: boolean;
   onChange(value: string): void;
+  /** The cursor goes elsewhere. */
+  onLeave?(): void;
 }
 
-export function Field({ id, label, help, problem, value, mono = false, onChange }: Props): JSX.Element {
+export function Field({
+  id,
+  label,
+  help,
+  problem,
+  value,
+  mono = false,
+  onChange,
+  onLeave,
+}: Props): JSX.Element {
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -26,6 +37,7 @@ export function Field({ id, label, help, problem, value, mono = false, onChange 
         aria-invalid={problem !== null}
         value={value}
         onInput={(event) => onChange(event.currentTarget.value)}
+        onBlur={onLeave}
       />
       <p id={`${id}-note`} class="note" role="status" data-wrong={problem !== null}>
         {problem ?? help}

@@ -5,7 +5,7 @@ import type { StorageOverview } from '../../platform/messages';
 import type { Texts } from '../i18n';
 import { DetachQuestion } from './detach-question';
 import { StorageFactsList } from './storage-facts';
-import { type Attention, type CardWords, cardWords, PERMISSION_WORDS } from './storage-words';
+import { type Attention, type CardWords, cardWords, permissionInWords } from './storage-words';
 
 interface Props {
   storage: StorageOverview;
@@ -28,6 +28,7 @@ export function StorageCard(props: Props): JSX.Element {
   const detach = useRef<HTMLButtonElement>(null);
   const wasAsking = useRef(false);
   const words = cardWords(permission, attention);
+  const access = permissionInWords(storage);
 
   useLayoutEffect(() => {
     if (isWanted) repair.current?.focus();
@@ -42,9 +43,11 @@ export function StorageCard(props: Props): JSX.Element {
     <li class="card" data-permission={permission}>
       <div class="card-head">
         <h2>{name}</h2>
-        <span class="permission" data-permission={permission}>
-          {t(PERMISSION_WORDS[permission])}
-        </span>
+        {access !== null && (
+          <span class="permission" data-permission={permission}>
+            {t(access)}
+          </span>
+        )}
       </div>
       <p class="card-kind">
         <span>{t(backing === 'folder' ? 'storage_in_folder' : 'storage_in_browser')}</span>

@@ -1,4 +1,4 @@
-/** What is durable of a Storage: revision, last save, sealed paths, links, recovery folders. */
+/** What is durable of a Storage: its id and last save, and of the rest what there is. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { StorageOverview } from '../../platform/messages';
 import { formatFullTime } from '../format';
@@ -12,14 +12,17 @@ interface Props {
 export function StorageFactsList({ storage, texts }: Props): JSX.Element {
   const { t, locale } = texts;
   const { storage_id, revision, saved_at, sealed, links, gone, recovery_folders } = storage;
+  const hasRecovered = !gone && recovery_folders.length > 0;
   return (
     <dl class="facts">
       <Fact label={t('storage_id')}>
         <span class="verbatim">{storage_id}</span>
       </Fact>
-      <Fact label={t('storage_revision')}>
-        {revision === null ? t('storage_nothing') : <span class="verbatim revision">{String(revision)}</span>}
-      </Fact>
+      {revision !== null && (
+        <Fact label={t('storage_revision')}>
+          <span class="verbatim revision">{String(revision)}</span>
+        </Fact>
+      )}
       <Fact label={t('storage_saved_at')}>
         {saved_at === null ? (
           t('storage_never_saved')
@@ -27,39 +30,32 @@ export function StorageFactsList({ storage, texts }: Props): JSX.Element {
           <time dateTime={new Date(saved_at).toISOString()}>{formatFullTime(saved_at, locale)}</time>
         )}
       </Fact>
-      <Fact label={t('storage_sealed')}>
-        <PathList
-          texts={texts}
-          rows={sealed.map(({ path, until }) => ({
-            path,
-            more: until === null ? '' : t('storage_until', [formatFullTime(until, locale)]),
-          }))}
-        />
-      </Fact>
-      <Fact label={t('storage_links')}>
-        <PathList
-          texts={texts}
-          rows={links.map(({ path, broken }) => ({ path, more: broken ? t('storage_link_broken') : '' }))}
-        />
-      </Fact>
-      {!gone && (
+      {sealed.length > 0 && (
+        <Fact label={t('storage_sealed')}>
+          <PathList
+            texts={texts}
+            rows={sealed.map(({ path, until }) => ({
+              path,
+              more: until === null ? '' : t('storage_until', [formatFullTime(until, locale)]),
+            }))}
+          />
+        </Fact>
+      )}
+      {links.length > 0 && (
+        <Fact label={t('storage_links')}>
+          <PathList
+            texts={texts}
+            rows={links.map(({ path, broken }) => ({ path, more: broken ? t('storage_link_broken') : '' }))}
+          />
+        </Fact>
+      )}
+      {hasRecovered && (
         <Fact label={t('storage_recovered')}>
-          <Recovered storage={storage} folders={recovery_folders} texts={texts} />
+          <PathList texts={texts} rows={recovery_folders.map((path) => ({ path, more: '' }))} />
+          <p class="hint">{t('storage_recovered_help')}</p>
         </Fact>
       )}
     </dl>
-  );
-}
-
-function Recovered(props: { storage: StorageOverview; folders: string[]; texts: Texts }): JSX.Element {
-  const { storage, folders, texts } = props;
-  const { t } = texts;
-  if (storage.permission === 'lost') return <>{t('storage_recovered_unknown')}</>;
-  return (
-    <>
-      <PathList texts={texts} rows={folders.map((path) => ({ path, more: '' }))} />
-      {folders.length > 0 && <p class="hint">{t('storage_recovered_help')}</p>}
-    </>
   );
 }
 
@@ -79,7 +75,6 @@ function PathList({
   rows: { path: string; more: string }[];
   texts: Texts;
 }): JSX.Element {
-  if (rows.length === 0) return <>{t('storage_nothing')}</>;
   return (
     <ul>
       {rows.map(({ path, more }) => (

@@ -31,7 +31,7 @@ export interface FormProblems {
 export const NO_PROBLEMS: FormProblems = { storage_id: null, name: null, folder: null };
 
 /** The id as it is attached: white space around it comes from copying. */
-export function storageIdOf({ storage_id }: StorageDraft): string {
+export function storageIdOf({ storage_id }: Pick<StorageDraft, 'storage_id'>): string {
   return storage_id.trim();
 }
 

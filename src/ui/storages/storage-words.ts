@@ -1,13 +1,22 @@
 /** The permission of a Storage in words, and what a person can do about it. Pure. */
+import type { StorageOverview } from '../../platform/messages';
 import type { StoragePermission } from '../../storage/attachments';
 import type { MessageKey } from '../i18n';
 import type { VisitNote } from './visit-note';
 
-export const PERMISSION_WORDS: Readonly<Record<StoragePermission, MessageKey>> = {
+const PERMISSION_WORDS: Readonly<Record<StoragePermission, MessageKey>> = {
   kept: 'storage_permission_kept',
   this_session: 'storage_permission_this_session',
   lost: 'storage_permission_lost',
 };
+
+/** What Chrome lets the platform do; null for what needs no permission. */
+export function permissionInWords({
+  backing,
+  permission,
+}: Pick<StorageOverview, 'backing' | 'permission'>): MessageKey | null {
+  return backing === 'browser' && permission === 'kept' ? null : PERMISSION_WORDS[permission];
+}
 
 /** What happened to one Storage on this page, beside what its permission says. */
 export type Attention = 'view' | 'finish' | 'not_kept' | 'refused' | 'gone' | 'busy';

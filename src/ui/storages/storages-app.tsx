@@ -5,6 +5,7 @@ import type { FolderChoice } from '../../platform/folder-access';
 import type { StorageOverview } from '../../platform/messages';
 import type { FolderHandle } from '../../storage/attachments';
 import type { MessageKey, Texts } from '../i18n';
+import { PageNav } from '../page-nav';
 import { AttachForm, type AttachResult, type StorageToAttach } from './attach-form';
 import { StorageCard } from './storage-card';
 import { type Attention, afterVisit, type CardWords } from './storage-words';
@@ -173,45 +174,48 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
   }
 
   return (
-    <main data-dropping={folderDrop.isOver}>
-      <h1 ref={heading} tabIndex={-1}>
-        {t('storages_heading')}
-      </h1>
-      <p class="hint">{t('storages_page_note')}</p>
-      <div role="status" class="notice">
-        {leaving ? <p>{t('storage_returning')}</p> : notice && <p>{t(notice.key, [notice.name])}</p>}
-      </div>
-      {problem && <p role="alert">{t('action_failed')}</p>}
-      {failed && <p role="alert">{t('storages_unavailable')}</p>}
-      {storages?.length === 0 && <p class="none">{t('storages_none')}</p>}
-      {storages !== null && storages.length > 0 && (
-        <ul class="cards">
-          {storages.map((storage) => (
-            <StorageCard
-              key={storage.storage_id}
-              storage={storage}
-              texts={ports.texts}
-              attention={storage.gone ? 'gone' : (attention.get(storage.storage_id) ?? null)}
-              isWanted={ports.note?.storage_id === storage.storage_id}
-              busy={busy || leaving}
-              onRepair={(does) => repair(storage, does)}
-              onSessionOnly={() => act(() => ask(storage.storage_id, null))}
-              onDetach={() => detach(storage)}
-            />
-          ))}
-        </ul>
-      )}
-      <AttachForm
-        texts={ports.texts}
-        attached={storages?.map(({ storage_id }) => storage_id) ?? []}
-        allowsFolders={allowsFolders}
-        dropped={folderDrop.dropped}
-        dropping={folderDrop.isOver}
-        busy={busy || leaving}
-        pickFolder={ports.pickFolder}
-        onAttach={attach}
-      />
-    </main>
+    <>
+      <PageNav here="storages" texts={ports.texts} />
+      <main data-dropping={folderDrop.isOver}>
+        <h1 ref={heading} tabIndex={-1}>
+          {t('storages_heading')}
+        </h1>
+        <p class="hint">{t('storages_page_note')}</p>
+        <div role="status" class="notice">
+          {leaving ? <p>{t('storage_returning')}</p> : notice && <p>{t(notice.key, [notice.name])}</p>}
+        </div>
+        {problem && <p role="alert">{t('action_failed')}</p>}
+        {failed && <p role="alert">{t('storages_unavailable')}</p>}
+        {storages?.length === 0 && <p class="none">{t('storages_none')}</p>}
+        {storages !== null && storages.length > 0 && (
+          <ul class="cards">
+            {storages.map((storage) => (
+              <StorageCard
+                key={storage.storage_id}
+                storage={storage}
+                texts={ports.texts}
+                attention={storage.gone ? 'gone' : (attention.get(storage.storage_id) ?? null)}
+                isWanted={ports.note?.storage_id === storage.storage_id}
+                busy={busy || leaving}
+                onRepair={(does) => repair(storage, does)}
+                onSessionOnly={() => act(() => ask(storage.storage_id, null))}
+                onDetach={() => detach(storage)}
+              />
+            ))}
+          </ul>
+        )}
+        <AttachForm
+          texts={ports.texts}
+          attached={storages?.map(({ storage_id }) => storage_id) ?? []}
+          allowsFolders={allowsFolders}
+          dropped={folderDrop.dropped}
+          dropping={folderDrop.isOver}
+          busy={busy || leaving}
+          pickFolder={ports.pickFolder}
+          onAttach={attach}
+        />
+      </main>
+    </>
   );
 }
 

@@ -81,6 +81,8 @@ async function tellChanged(): Promise<void> {
 
 // A note is for one visit: reloading the page must not say it again.
 history.replaceState(null, '', location.pathname);
+// What this page finds out when it looks, the badge says, too.
+send('grants.look', {}).catch(() => undefined);
 // Grants that are not kept end with the last page: the badge follows.
 addEventListener('pagehide', () => void send('grants.look', {}).catch(() => undefined));
 

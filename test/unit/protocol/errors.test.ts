@@ -24,6 +24,19 @@ describe('wire.md §7: the one table of error codes', () => {
     expect(sentence).not.toMatch(/osat_|https?:|\/\w+\/|[A-Z]:\\/);
   });
 
+  test.each([
+    ['storage_unknown', 'workspace_info'],
+    ['link_unknown', 'workspace_info'],
+    ['storage_token_rejected', 'Get a new token from the platform'],
+    ['path_not_found', 'file_list'],
+    ['storage_path_sealed', 'unseal_path'],
+    ['capability_denied', 'describe_tools'],
+    ['element_not_actionable', 'page_wait'],
+    ['screen_unavailable', 'tab_open'],
+  ] as const)('%s says what to do next: %s', (code, step) => {
+    expect(ERROR_SENTENCES[code]).toContain(step);
+  });
+
   test('an AgentError carries the sentence of the table unless it has a better one', () => {
     expect(new AgentError('timeout').message).toBe(ERROR_SENTENCES.timeout);
     expect(new AgentError('invalid_input', 'input.url is missing.')).toMatchObject({

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import type { QuestionDetail } from '../../../src/platform/messages';
 import {
   type Confirmation,
   createConfirmation,
@@ -11,6 +12,9 @@ import { FakeClock } from './fake-clock';
 import { questionStore } from './rig';
 
 const PAGE = { host: 'a.test', title: 'A', place: '1' };
+const DETAILS: QuestionDetail[] = [
+  { kind: 'address', text: 'https://a.test/', left_out: 0, concealed: false },
+];
 const MINUTE = 60_000;
 
 class World {
@@ -40,7 +44,10 @@ class World {
   ask(confirmation: Confirmation, request = 'r1', signal = new AbortController().signal) {
     const deadline = this.clock.now() + MINUTE;
     return confirmation
-      .ask({ request, tool: 'tab_open', deadline, page: async () => PAGE }, signal)
+      .ask(
+        { request, tool: 'tab_open', deadline, page: async () => PAGE, details: async () => DETAILS },
+        signal,
+      )
       .then(({ verdict }) => verdict);
   }
 }
@@ -64,7 +71,12 @@ describe('tools.md: a question to the person', () => {
     const confirmation = world.instance();
     const asked = world.ask(confirmation);
     const [question] = await waitingIn(confirmation);
-    expect(question).toMatchObject({ tool: 'tab_open', page: PAGE, deadline: world.clock.now() + MINUTE });
+    expect(question).toMatchObject({
+      tool: 'tab_open',
+      page: PAGE,
+      details: DETAILS,
+      deadline: world.clock.now() + MINUTE,
+    });
     await vi.waitFor(() => expect(world.shown.size).toBe(1));
     expect(await confirmation.answer('q1', allow)).toBe(true);
     expect(world.session.get('q1')?.verdict).toBe(verdict);
@@ -269,7 +281,13 @@ test('any interleaving of asking, answers, deadline, cancel and death gives each
         // As the relay host says it with each asking.
         if (cancelled.has(request)) abort.abort('cancelled');
         aborts.push({ who, request, abort });
-        const asked = { request, tool: 'tab_open', deadline, page: async () => PAGE };
+        const asked = {
+          request,
+          tool: 'tab_open',
+          deadline,
+          page: async () => PAGE,
+          details: async () => DETAILS,
+        };
         return who.confirmation.ask(asked, abort.signal).then(
           ({ verdict }) => {
             if (who.alive && !abort.signal.aborted) verdicts.get(request)?.add(verdict);

@@ -40,12 +40,26 @@ function questionOf(rig: Rig): Promise<Question> {
 }
 
 describe('tools.md, confirmation: a tool that asks', () => {
+  test('os-interface.md: asked under another tool’s name, it is named itself, and the activity names both', async () => {
+    const rig = askingRig();
+    const { worker, confirmation } = instance(rig, 'w');
+    const answer = answerFor(worker, request('r1', 'front'));
+    const { question_id, tool } = await questionOf(rig);
+    expect(tool).toBe('write');
+    expect(await rig.activity()).toMatchObject([{ tool: 'front', behind: 'write', outcome: 'waiting' }]);
+    await confirmation.answer(question_id, true);
+    (await startsOf(rig, 1)).finish({ output: { done: true } });
+    expect(codeOf(await answer)).toBe('ok');
+    expect(await rig.activity()).toMatchObject([{ tool: 'front', behind: 'write', outcome: 'ok' }]);
+  });
+
   test('starts only after the person allowed it, and the activity says so', async () => {
     const rig = askingRig();
     const { worker, confirmation } = instance(rig, 'w');
     const answer = answerFor(worker, request('r1'));
-    const { question_id, tool, page, deadline } = await questionOf(rig);
+    const { question_id, tool, page, details, deadline } = await questionOf(rig);
     expect({ tool, page }).toEqual({ tool: 'write', page: rig.page });
+    expect(details).toMatchObject([{ kind: 'script', text: 'write' }]);
     expect(deadline).toBe(rig.clock.now() + 59_000);
     await settleDown();
     expect(rig.started).toHaveLength(0);

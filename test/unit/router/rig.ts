@@ -59,7 +59,12 @@ export function waitingTools(started: Started[], looks: string[]): Tool[] {
           started.push({ tool: name, input: input as JsonValue, context, looked, finish, fail });
         }),
     });
-  return [waiting('write', false), waiting('look', true)];
+  const write = waiting('write', false);
+  const front: Tool = {
+    ...waiting('front', false),
+    standsFor: (input) => ({ tool: write, input, wrap: (result) => result }),
+  };
+  return [write, waiting('look', true), front];
 }
 
 export interface Rig {
@@ -140,6 +145,7 @@ export function createRig(): Rig {
         policy: async () => ({ managed: false, blocked_tools: rig.blocked, asked_tools: rig.asked }),
         confirmation: rig.confirmation(),
         page: async () => rig.page,
+        details: async (tool) => [{ kind: 'script', text: tool.name, left_out: 0, concealed: false }],
         surroundings: async () => ({}) as ToolSurroundings,
         newBodyKey: () => crypto.randomUUID(),
         sendBody: (key, body) => rig.sent.push({ key, body }),

@@ -19,6 +19,7 @@ const QUESTION: Question = {
   request: 'hash',
   tool: 'tab_open',
   page: { host: 'a.test', title: 'A', place: '7 https://a.test' },
+  details: [{ kind: 'address', text: 'https://a.test/', left_out: 0, concealed: false }],
   asked_at: 1_000,
   deadline: 9_000,
   verdict: null,
@@ -146,7 +147,13 @@ describe('the popup', () => {
       activity: expect.any(Array),
       last_picture: { data_url: 'data:', captured_at: 7 },
       questions: [
-        { question_id: 'q1', tool: 'tab_open', page: { host: 'a.test', title: 'A' }, deadline: 9_000 },
+        {
+          question_id: 'q1',
+          tool: 'tab_open',
+          page: { host: 'a.test', title: 'A' },
+          details: QUESTION.details,
+          deadline: 9_000,
+        },
       ],
     });
     expect(overview.activity).toHaveLength(5);

@@ -44,6 +44,17 @@ describe('which addresses the agent opens', () => {
     expect(failure(url)).toMatchObject({ code: 'page_restricted' });
   });
 
+  test.each(['javascript:alert(1)', 'javascript:1', ' JaVaScRiPt:0'])(
+    '%s says what is opened instead, and what runs scripts',
+    (url) => {
+      expect(failure(url)).toMatchObject({
+        code: 'page_restricted',
+        message:
+          'Only http:, https: and about:blank addresses are opened, not javascript:. page_evaluate runs a script in a page.',
+      });
+    },
+  );
+
   test('file: says where local files are served from', () => {
     expect(failure('file:///x').message).toContain('Storages');
   });

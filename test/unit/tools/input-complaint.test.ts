@@ -1,12 +1,12 @@
 /** wire.md §7, `invalid_input`; os-interface.md: a type's input is judged as its tool's. */
-import validators, { os_actions } from 'virtual:tool-validators';
+import validators, { input_fields, os_actions } from 'virtual:tool-validators';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/protocol/json';
 import type { Validate } from '../../../src/protocol/validation';
 import { inputComplaints } from '../../../src/tools/input-complaint';
 import { TOOLS } from '../../../src/tools/registry';
 
-const complain = inputComplaints(validators, os_actions);
+const complain = inputComplaints(validators, os_actions, input_fields);
 
 describe('what is wrong with an input', () => {
   test.each<[string, JsonValue, string | null]>([
@@ -24,6 +24,52 @@ describe('what is wrong with an input', () => {
     'a name that is no tool is not complained of: %j',
     (command) => expect(complain(command, { x: 1 })).toBeNull(),
   );
+});
+
+describe('a misspelt field: what is unknown, what may be meant, and what lacks', () => {
+  test.each<[string, JsonValue, string]>([
+    [
+      'tab_open',
+      { urll: 'https://a.test/' },
+      'input lacks the field "url" and has an unknown field "urll". Did you mean "url"?',
+    ],
+    [
+      'tab_close',
+      { tabId: 7 },
+      'input lacks the field "tab_id" and has an unknown field "tabId". Did you mean "tab_id"?',
+    ],
+    ['tab_open', { x: 1 }, 'input lacks the field "url" and has an unknown field "x".'],
+    ['screenshot', { deliver: true }, 'input has an unknown field "deliver". Did you mean "deliver_image"?'],
+    [
+      'tab_open',
+      { url: 'x', windowId: 1 },
+      'input has an unknown field "windowId". Did you mean "window_id"?',
+    ],
+    // What is there already is not what was meant.
+    ['tab_open', { url: 'x', urll: 'y' }, 'input has an unknown field "urll".'],
+    ['file_move', {}, 'input lacks the fields "path", "to".'],
+    [
+      'tab_navigate',
+      { adress: 'https://a.test/', ur: 'x' },
+      'input must have exactly one of the fields "action", "url". It has an unknown field "adress".',
+    ],
+    [
+      'os_execute',
+      { type: 'tab.open', input: { link: 'x' } },
+      'input.input lacks the field "url" and has an unknown field "link".',
+    ],
+    [
+      'os_execute',
+      { typ: 'tab.open' },
+      'input lacks the field "type" and has an unknown field "typ". Did you mean "type"?',
+    ],
+  ])('%s %j', (command, input, sentence) => {
+    expect(complain(command, input)).toBe(sentence);
+  });
+
+  test('of a name as long as a book the beginning is enough', () => {
+    expect(complain('tab_open', { ['u'.repeat(1_000_000)]: 1 })?.length).toBeLessThan(200);
+  });
 });
 
 describe('os_execute: first by its own schema, then by that of the tool behind', () => {

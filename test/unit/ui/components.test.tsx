@@ -39,6 +39,19 @@ describe('the state line', () => {
     expect(onAction).toHaveBeenCalledTimes(1);
   });
 
+  it('a separator belongs to the part behind it: where that begins a line, it is not seen', () => {
+    const shown = shownBy(stateLine({ state: 'online', host: 'r.test', since: now }));
+    const parts = shown.filter(({ props }) => props.class === 'part').map(({ text }) => text);
+    expect(parts.map((part) => part.replace(/\s/g, ' '))).toEqual([
+      'Online',
+      ' · r.test',
+      ' · since 2:07 PM',
+    ]);
+    expect(find(shown, ({ type }) => type === 'h1').text.replace(/\s/g, ' ')).toBe(
+      'Online · r.test · since 2:07 PM',
+    );
+  });
+
   it('says that it does not know when it does not know', () => {
     expect(find(shownBy(stateLine(null)), ({ type }) => type === 'h1').text).toBe('Checking the connection');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectionState, PendingQuestion } from '../../../src/platform/messages';
-import { outcomeInWords } from '../../../src/ui/activity/activity-words';
+import { entryInWords, outcomeInWords } from '../../../src/ui/activity/activity-words';
 import { buttonFor } from '../../../src/ui/button-words';
 import { questionNotification, questionPlace } from '../../../src/ui/question-words';
 import { texts } from './texts';
@@ -10,6 +10,7 @@ const question: PendingQuestion = {
   question_id: 'q1',
   tool: 'page_evaluate',
   page: { host: 'a.test', title: '<b>Bank</b>' },
+  details: [],
   deadline: now + 60_000,
 };
 const plain = (text: string): string => text.replace(/\s/g, ' ');
@@ -26,6 +27,20 @@ describe('tools.md, confirmation: a question in words', () => {
     });
     const ko = questionNotification(question, now, texts('ko'));
     expect([ko.title, ...ko.buttons]).toEqual(['허용할까요? 페이지에서 스크립트 실행', '허용', '거절']);
+  });
+
+  it('the notification shows the first of what the tool was given in one line, and says where the rest is', () => {
+    const detail = { kind: 'script' as const, text: 'document\n  .title', left_out: 0, concealed: false };
+    const messageFor = (details: PendingQuestion['details']) =>
+      questionNotification({ ...question, details }, now, texts('en', 'en-US')).message.split('\n');
+    expect(messageFor([detail])).toEqual(['a.test · <b>Bank</b>', 'Script: document .title']);
+    const [, cut, more] = messageFor([{ ...detail, text: 'x'.repeat(5_000) }]);
+    expect(cut).toBe(`Script: ${'x'.repeat(119)}…`);
+    expect(more).toBe('Open the popup to see all of it');
+    expect(messageFor([{ ...detail, left_out: 1 }])[1]).toBe('Script: document .title…');
+    // What may be a password is not in it.
+    const typed = { kind: 'text' as const, text: 'hunter2', left_out: 0, concealed: true };
+    expect(messageFor([typed])).toEqual(['a.test · <b>Bank</b>']);
   });
 
   it('case 5: a deadline that no calendar knows does not keep the question from being shown', () => {
@@ -68,6 +83,16 @@ describe('ui.md: the button', () => {
 });
 
 describe('the activity', () => {
+  it('os-interface.md: names an action of the common contract with the tool behind it', () => {
+    const en = texts('en');
+    expect(entryInWords({ tool: 'os_execute', behind: 'tab_open' }, en)).toEqual({
+      text: 'Run a device action: Open a tab',
+      verbatim: false,
+    });
+    expect(entryInWords({ tool: 'os_execute' }, en).text).toBe('Run a device action');
+    expect(entryInWords({ tool: '<b>' }, en)).toEqual({ text: '<b>', verbatim: true });
+  });
+
   it('says what came of asking', () => {
     const en = texts('en');
     const words = (

@@ -34,14 +34,14 @@ describe('ui.md, Popup 3: Storages', () => {
       saved_at: null,
     } as const;
     expect(rows([storage, other]).map(({ text }) => text.replace(/\s/g, ' '))).toEqual([
-      'WorkKept2:07 PM',
+      'WorkAccess allowed2:07 PM',
       'NotesThis session onlyNot saved yet',
     ]);
   });
 
   it('a lost one has Repair, which opens its place on the Storages page', () => {
     const lost = { ...storage, permission: 'lost' } as const;
-    expect(rows([lost]).map(({ text }) => text)).toEqual(['WorkLostRepair']);
+    expect(rows([lost]).map(({ text }) => text)).toEqual(['WorkAccess lostRepair']);
     const links = shownBy(<StorageRows storages={[lost]} now={now} texts={en} />).filter(
       ({ type }) => type === 'a',
     );
@@ -86,23 +86,14 @@ describe('what the Storages page tells of one', () => {
     });
   });
 
-  it('never saved, nothing there', () => {
-    expect(facts({ revision: null, saved_at: null })).toMatchObject({
-      Revision: 'None',
+  it('of one that is new, only what there is', () => {
+    expect(facts({ revision: null, saved_at: null })).toEqual({
+      'Storage id': 's/1',
       'Last save': 'Not saved yet',
-      Sealed: 'None',
-      Links: 'None',
-      'Recovered files': 'None',
     });
   });
 
   it('revision 0 is one', () => {
     expect(facts({ revision: 0 })).toMatchObject({ Revision: '0' });
-  });
-
-  it('without permission nobody knows whether there are recovered files', () => {
-    expect(facts({ permission: 'lost' })).toMatchObject({
-      'Recovered files': 'Cannot be read without permission',
-    });
   });
 });
