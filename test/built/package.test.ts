@@ -75,7 +75,7 @@ describe('the built extension', () => {
   });
 
   it('keeps the service worker small: each byte costs at each of its starts', () => {
-    expect(statSync(join(dist, 'service-worker.js')).size).toBeLessThan(190_000);
+    expect(statSync(join(dist, 'service-worker.js')).size).toBeLessThan(200_000);
   });
 
   it('stays small: under 300 KB when packed', () => {
