@@ -277,19 +277,27 @@ export const tabActivate = defineTool<{ tab_id: number }>({
     const tab = await findTab(browser, tab_id);
     await assertOpenTab(context, tab);
     const shown = await browser.tabs.update(tab_id, { active: true });
-    if (tab.windowId !== undefined) await bringToFront(browser, tab.windowId);
+    if (tab.windowId !== undefined) await bringToFront(context, tab.windowId);
     return { output: { tab_id: shown.id ?? tab_id } };
   },
 });
 
-async function bringToFront(browser: Browser, window_id: number): Promise<void> {
+/** Chrome answers before the window has come to the front: so often, with that pause, it is looked for there. */
+const FRONT_LOOKS = 20;
+const FRONT_PAUSE_MS = 25;
+
+async function bringToFront({ browser, wait }: ToolContext, window_id: number): Promise<void> {
+  const isInFront = async () => (await lastFocusedWindow(browser))?.id === window_id;
   const window = await browser.windows.get(window_id);
   if (window.state === 'minimized') await browser.windows.update(window_id, { state: 'normal' });
   // Where no window manager is (headless), several windows say they have the focus, and Chrome does not give it anew to one that does.
-  if (window.type === 'normal' && window.focused && (await lastFocusedWindow(browser))?.id !== window_id) {
+  if (window.type === 'normal' && window.focused && !(await isInFront())) {
     await browser.windows.update(window_id, { focused: false });
   }
   await browser.windows.update(window_id, { focused: true });
+  if (window.type !== 'normal') return;
+  // A desktop may refuse: then the tab is active all the same.
+  for (let looks = 0; looks < FRONT_LOOKS && !(await isInFront()); looks += 1) await wait(FRONT_PAUSE_MS);
 }
 
 interface TabNavigateInput {

@@ -204,7 +204,7 @@ describe('os-interface.md', () => {
     }
     expect(await refusal(world, 'os_execute', { type: 'tab.open', input: { uri: 'x' } })).toEqual({
       error_code: 'invalid_input',
-      error: 'input.input lacks the field "url".',
+      error: 'input.input lacks the field "url" and has an unknown field "uri". Did you mean "url"?',
     });
     await call(world, 'tab_close', { tab_id });
   });

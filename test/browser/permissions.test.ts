@@ -204,7 +204,7 @@ describe.runIf(PolicyFolder.isPossible())('permissions', () => {
       const opener = await world.browser.openPage(local('/opener'));
       const before = new Set((await listTabs(world)).map(({ tab_id }) => tab_id));
       await opener.send('Runtime.evaluate', {
-        expression: `{ const w = open('about:blank'); w.document.title = 'secret'; w.document.body.append('secret words') }`,
+        expression: `globalThis.w = open('about:blank'); w.document.title = 'secret'; w.document.body.append('secret words')`,
         userGesture: true,
       });
       const blank = await until('the window is there', async () =>
@@ -216,12 +216,14 @@ describe.runIf(PolicyFolder.isPossible())('permissions', () => {
         ['page_snapshot', {}],
         ['page_click', { selector: 'body' }],
         ['page_wait', { text: 'secret' }],
+        ['tab_close', {}],
       ] as const) {
         expect(await refusal(world, tool, { tab_id, ...input })).toMatchObject(restricted);
       }
       const said = await call(world, 'page_text', { tab_id: frames });
       expect(said.text).toBe('open\nits own\nsandboxed\n[a frame is left out: it is closed to the agent]');
-      for (const opened of [tab_id, frames]) await call(world, 'tab_close', { tab_id: opened });
+      await call(world, 'tab_close', { tab_id: frames });
+      await opener.evaluate('w.close()');
       await opener.close();
     });
 

@@ -24,6 +24,7 @@ describe('storage.md, Nothing is half: the browser is killed at random moments',
   const SEED = 20261130;
   it.each([0, 1, 2, 3])(`5 kills, seed ${SEED} + %i`, async (part) => {
     const outcomes = await killAtRandom(world, SEED + part, 5);
-    expect(outcomes).toHaveLength(5 * VICTIMS);
+    // A kill that came when all were answered does not count, but its jobs are among these.
+    expect(outcomes.length).toBeGreaterThanOrEqual(5 * VICTIMS);
   });
 });

@@ -189,7 +189,7 @@ describe('a folder of this computer', () => {
     await person.click('Attach');
     const back = await backAgain(person);
     await back.sees('Chrome allows “Work” on every visit.');
-    expect(await card(back, 'Work')).toContain('Work Access allowed Folder of this computer');
+    expect(await card(back, 'Work')).toContain('Work Access kept Folder of this computer');
     expect(await back.page.evaluate('location.hash')).toBe('');
     expect(await storages()).toMatchObject([
       { storage_id: 'st_work', permission: 'kept', backing: 'folder' },

@@ -190,7 +190,7 @@ describe('a folder that is renamed away', () => {
     await isTold('kept');
     await badgeSays(false);
     const person = await openStorages();
-    await person.sees(/Access allowed Folder of this computer/);
+    await person.sees(/Access kept Folder of this computer/);
     await person.leave();
     expect(await save()).toMatchObject({ status: 'ok' });
   });

@@ -34,7 +34,7 @@ describe('ui.md, Popup 3: Storages', () => {
       saved_at: null,
     } as const;
     expect(rows([storage, other]).map(({ text }) => text.replace(/\s/g, ' '))).toEqual([
-      'WorkAccess allowed2:07 PM',
+      'WorkAccess kept2:07 PM',
       'NotesThis session onlyNot saved yet',
     ]);
   });
