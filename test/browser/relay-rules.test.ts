@@ -242,6 +242,19 @@ describe('wire.md §5 rules 3 to 5: pairing, once, cancel, deadlines', () => {
     expect(w.site.visits.filter((path) => path === '/welcome')).toHaveLength(1);
   });
 
+  it('a request larger than Chrome carries between contexts is answered at once, and its id is used up', async () => {
+    const w = await start();
+    const ask = (text: string) => w.relay.send(w.device, request('huge', 'clipboard_write', { text }));
+    ask('y'.repeat(70 * 1024 * 1024));
+    await w.relay.until(() => responses(w, 'huge').length === 1, 'the answer');
+    ask('y');
+    await w.relay.until(() => responses(w, 'huge').length === 2, 'the other answer');
+    expect(responses(w, 'huge').map((frame) => 'error_code' in frame && frame.error_code)).toEqual([
+      'invalid_request',
+      'request_id_conflict',
+    ]);
+  });
+
   it('rule 5: a cancelled request is answered; an unknown id is nothing', async () => {
     const w = await startShared();
     serveSlowPage(w, '/slow');

@@ -154,7 +154,14 @@ export class Person {
 
   /** Puts the text where the cursor is, in place of what is selected, as a paste does. */
   async paste(text: string): Promise<void> {
-    await this.page.evaluate(`document.activeElement.select?.()`);
+    // The box may come a moment after the sentence; a person sees it first.
+    await until('a field has the focus', () =>
+      this.page.evaluate<boolean>(`(() => {
+        const part = document.activeElement;
+        part.select?.();
+        return part.matches('input, textarea');
+      })()`),
+    );
     await this.page.send('Input.insertText', { text });
   }
 
