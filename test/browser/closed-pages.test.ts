@@ -243,7 +243,7 @@ describe.runIf(PolicyFolder.isPossible())('closed addresses', () => {
     await session.detach();
   });
 
-  it('tab_navigate: a redirect and a step back to a closed page say so; the tab stays, and nothing of it is told', async () => {
+  it('tab_navigate: a redirect to a closed page says so; the tab stays, and nothing of it is told', async () => {
     world.site.serve('/away', (_request, response) => {
       response.writeHead(302, { location: shut('/opener') });
       response.end();
