@@ -278,8 +278,14 @@ describe('while large answers are being sent', () => {
       const { frames, bytes } = await makeLarge(world, line.atOnce);
       expect(bytes).toBeGreaterThan(5 * MIB);
       expect(bytes).toBeLessThanOrEqual(8 * MIB);
+      if (line.bytesPerSecond > 0) {
+        // A line that is narrow from its first byte on: the system's buffers of the fast one had grown to seconds.
+        proxy.throttle(line.bytesPerSecond);
+        proxy.cut();
+        await until('it is online again', () => device.online && device.connections.length === 2);
+      }
+      const connections = device.connections.length;
       const before = await nextPings(world, 1);
-      proxy.throttle(line.bytesPerSecond);
       const standing = monitorEventLoopDelay({ resolution: 10 });
       standing.enable();
       const busy = askAgain(world, frames);
@@ -288,7 +294,7 @@ describe('while large answers are being sent', () => {
       expect(answers).toBeGreaterThan(count);
       standing.disable();
       judge(pings, each_ms, standing.max / 1e6);
-      expect(device.connections).toHaveLength(1);
+      expect(device.connections).toHaveLength(connections);
       for (const { id } of frames) {
         expect(responses(world, String(id)).every(({ status }) => status === 'ok')).toBe(true);
       }

@@ -57,6 +57,23 @@ const storages = async (of = browser) =>
   (await until('the Storages are told', () => of.message('storages.list', {}).catch(() => null))).storages ??
   [];
 
+it('the form is there once the list above it is, which would move it from under the pointer', async () => {
+  const { page } = await openPage();
+  await page.send('Page.enable');
+  await page.send('Page.addScriptToEvaluateOnNewDocument', {
+    source: `new MutationObserver(() => {
+      const list = document.querySelector('.none, .cards');
+      if (document.querySelector('form')) globalThis.__order ??= list ? 'list first' : 'form first';
+    }).observe(document, { childList: true, subtree: true });`,
+  });
+  await page.send('Page.reload');
+  const order = await until('both are there', () =>
+    page.evaluate<string | null>(`document.querySelector('.none') && globalThis.__order`).catch(() => null),
+  );
+  expect(order).toBe('list first');
+  await page.close();
+});
+
 it('the pages lead to each other, by the keyboard, and each says which it is', async () => {
   const person = await openPage();
   for (const [next, path] of [
@@ -242,6 +259,8 @@ async function backAgain(before: Person): Promise<Person> {
   await until('the page was away and is back', async () => {
     const ready = `!globalThis.__named && location.href.includes('storages.html') && !!document.querySelector('main')`;
     return before.page.evaluate<boolean>(ready).catch(() => false);
+  }).catch(async (error: unknown) => {
+    throw new Error(`${String(error)}; it shows “${await before.text().catch(() => 'nothing')}”`);
   });
   return Person.at(before.browser, before.page);
 }

@@ -204,16 +204,19 @@ export function StoragesApp({ ports }: { ports: StoragesPorts }): JSX.Element {
             ))}
           </ul>
         )}
-        <AttachForm
-          texts={ports.texts}
-          attached={storages?.map(({ storage_id }) => storage_id) ?? []}
-          allowsFolders={allowsFolders}
-          dropped={folderDrop.dropped}
-          dropping={folderDrop.isOver}
-          busy={busy || leaving}
-          pickFolder={ports.pickFolder}
-          onAttach={attach}
-        />
+        {/* Not before the list above it is there, which would move it from under the pointer. */}
+        {(storages !== null || failed) && (
+          <AttachForm
+            texts={ports.texts}
+            attached={storages?.map(({ storage_id }) => storage_id) ?? []}
+            allowsFolders={allowsFolders}
+            dropped={folderDrop.dropped}
+            dropping={folderDrop.isOver}
+            busy={busy || leaving}
+            pickFolder={ports.pickFolder}
+            onAttach={attach}
+          />
+        )}
       </main>
     </>
   );

@@ -130,20 +130,34 @@ export class Person {
     return this.page.evaluate(`__named(${JSON.stringify(name)}).length > 0`);
   }
 
-  /** Clicks the button or link of that name in its middle. */
+  /**
+   * Clicks the button or link of that name in its middle. Again when something else had moved there meanwhile: a person
+   * sees that and aims anew.
+   */
   async click(name: string): Promise<void> {
-    const { x, y } = await until(`there is “${name}” to click`, () =>
-      this.page.evaluate<{ x: number; y: number } | null>(`(() => {
-        const part = __named(${JSON.stringify(name)}).find((part) => !part.disabled);
-        if (!part) return null;
-        part.scrollIntoView({ block: 'nearest' });
-        const box = part.getBoundingClientRect();
-        return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-      })()`),
-    );
-    const at = { x, y, button: 'left', clickCount: 1 };
-    await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mousePressed' });
-    await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mouseReleased' });
+    await until(`“${name}” is hit`, async () => {
+      const { x, y } = await until(`there is “${name}” to click`, () =>
+        this.page.evaluate<{ x: number; y: number } | null>(`(() => {
+          const part = __named(${JSON.stringify(name)}).find((part) => !part.disabled);
+          if (!part) return null;
+          part.scrollIntoView({ block: 'nearest' });
+          globalThis.__missed = false;
+          addEventListener('mousedown', ({ target }) => { __missed = !part.contains(target); }, { capture: true, once: true });
+          const box = part.getBoundingClientRect();
+          return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+        })()`),
+      );
+      const at = { x, y, button: 'left', clickCount: 1 };
+      await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mousePressed' });
+      const missed = await this.page.evaluate<boolean>('globalThis.__missed === true').catch(() => false);
+      // A button that is let go elsewhere is no click.
+      await this.page.send('Input.dispatchMouseEvent', {
+        ...at,
+        ...(missed && { x: 0, y: 0 }),
+        type: 'mouseReleased',
+      });
+      return !missed;
+    });
   }
 
   async press(key: keyof typeof KEYS, { shift = false } = {}): Promise<void> {
