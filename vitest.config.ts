@@ -3,7 +3,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { validators } from './scripts/vite-validators';
 
 /** Those that take longest, which would keep all others waiting if they began last. */
-const LONGEST = ['relay-rules', 'storage-crash', 'storage-crash-random', 'once', 'page-actions'];
+const LONGEST = [
+  'pings-narrow.long',
+  'pings.long',
+  'relay-rules',
+  'storage-crash',
+  'storage-crash-random',
+  'once',
+  'page-actions',
+];
+
+/** Long tests that are long because they wait, and so can wait together. */
+const WAITING = ['pings', 'pings-narrow', 'storage-silence', 'popup', 'offscreen-alarm', 'deploy'].map(
+  (name) => `test/browser/${name}.long.test.ts`,
+);
+
+const LONG_TIMEOUTS = { testTimeout: 900_000, hookTimeout: 120_000 };
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -17,7 +32,7 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * `unit` needs Node only, `built` looks at the files in dist, `browser` and `long` drive the built extension in a
- * real Chromium: `browser` three files at a time, `long`, which watches clocks, one.
+ * real Chromium: `browser` three files at a time, `long`, which watches clocks or is busy, one, and `waiting` five.
  */
 export default defineConfig({
   test: {
@@ -52,11 +67,15 @@ export default defineConfig({
       },
       {
         plugins: [validators()],
+        test: { name: 'waiting', include: WAITING, ...LONG_TIMEOUTS, maxWorkers: 5 },
+      },
+      {
+        plugins: [validators()],
         test: {
           name: 'long',
           include: ['test/browser/**/*.long.test.ts'],
-          testTimeout: 900_000,
-          hookTimeout: 120_000,
+          exclude: WAITING,
+          ...LONG_TIMEOUTS,
           fileParallelism: false,
         },
       },

@@ -30,7 +30,10 @@ if (await check('build', () => buildExtension({ quiet: true }))) {
     tests('built');
     tests('browser');
   }
-  if (long) tests('long');
+  if (long) {
+    tests('waiting');
+    tests('long');
+  }
 }
 
 rmSync(reports, { recursive: true, force: true });

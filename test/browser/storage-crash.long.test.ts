@@ -3,7 +3,7 @@
  * kills: while one waits for Chrome to start, the other works.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endWorkerInMidJob, killAtRandom, tally } from './harness/crash-rounds';
+import { killAtRandom, tally } from './harness/crash-rounds';
 import { CRASH_SCENARIOS } from './harness/crash-scenarios';
 import { CrashWorld } from './harness/crash-world';
 
@@ -21,11 +21,6 @@ afterAll(async () => {
   const violations = worlds.flatMap((world) => world.violations);
   await Promise.all(worlds.map((world) => world[Symbol.asyncDispose]()));
   expect(violations).toEqual([]);
-});
-
-describe('storage.md, Nothing is half: the storage worker ends in mid-job', () => {
-  it('without a word: its silence is noticed, its jobs are answered and undone', () =>
-    endWorkerInMidJob(worlds[0] as CrashWorld, 'closes'));
 });
 
 describe('storage.md, Nothing is half: browsers are killed 200 times at random moments', () => {
