@@ -10,6 +10,7 @@ import { isFromOwnContext, send, serve } from './platform/messaging';
 import { beginDatabaseLog } from './platform/torn-logs';
 import { contentSize } from './protocol/content';
 import { DEFAULT_MAX_INLINE_BYTES } from './protocol/limits';
+import { requestNames } from './protocol/request-names';
 import { base64, prepareBase64, sha256 } from './relay/browser-bytes';
 import type { Clock } from './relay/clock';
 import { decodeInBrowser, shrinkPicture } from './relay/picture-shrink';
@@ -63,6 +64,7 @@ const host: RelayHost = new RelayHost({
   screen: () => ({ width: screen.width, height: screen.height, scale: devicePixelRatio }),
   storages,
   // Here and not in the service worker: that would load all of them at each of its many starts.
+  names: requestNames,
   complain: inputComplaints(validators, os_actions, input_fields),
 });
 

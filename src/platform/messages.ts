@@ -4,6 +4,7 @@
  * surrogate into U+FFFD, and `JSON.stringify` escapes it. Binary never travels here (see `answer-channel`).
  */
 import type { Progress, ReadyFrame } from '../protocol/frames';
+import type { RequestNames } from '../protocol/request-names';
 import type { ActivityEntry } from '../settings/activity';
 import type { EnrollmentProblem } from '../settings/enrollment';
 import type { ToolPermission } from '../settings/managed-policy';
@@ -66,7 +67,7 @@ export interface ScreenFacts {
 }
 
 /** JSON text of `RequestText` goes in as `request`. */
-export interface RequestText {
+export interface RequestText extends RequestNames {
   /** Origin of the relay it came from: the ids of another platform are other ids. */
   platform: string;
   id: string;

@@ -44,6 +44,7 @@ export interface RelayHostParts extends UploadParts, Pick<ComposeParts, 'readBod
   screen(): ScreenFacts;
   storages: DeskParts['storages'];
   complain: DeskParts['complain'];
+  names: DeskParts['names'];
 }
 
 /** An answer of this size or more waits for a ping that is about to be due. */
@@ -100,6 +101,7 @@ export class RelayHost {
       screen: parts.screen,
       storages: parts.storages,
       complain: parts.complain,
+      names: parts.names,
       platform: () => originOf(this.#connection.dial?.endpoint ?? ''),
       sendNow: (text) => this.#sendNow(text),
       compose: (request, answer) => this.#compose(request, answer),

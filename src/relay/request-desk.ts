@@ -8,16 +8,11 @@ import type { ErrorCode } from '../protocol/errors';
 import type { Progress, ToolAckFrame } from '../protocol/frames';
 import type { JsonValue } from '../protocol/json';
 import type { ReadFrame } from '../protocol/read-frame';
+import { contentOf, type RequestNames } from '../protocol/request-names';
 import type { HandshakeTool } from './connection';
 import type { Outbox } from './outbox';
 import { ProgressThrottle } from './progress-throttle';
-import {
-  contentOf,
-  type QueuedRequest,
-  type ReceivedRequest,
-  RequestQueue,
-  requestText,
-} from './request-queue';
+import { type QueuedRequest, type ReceivedRequest, RequestQueue, requestText } from './request-queue';
 import { isTooLarge, standIn, TOO_LARGE } from './request-size';
 import { errorOutcome, isAnswerable, type ResponseFrame, responseFrame } from './response-frame';
 import type { RouterLine } from './router-line';
@@ -38,6 +33,8 @@ export interface DeskParts {
   };
   /** Origin of the relay. */
   platform(): string;
+  /** The ledger's names of a request. Never rejects. */
+  names(platform: string, id: string, content: string): Promise<RequestNames>;
   /** What is wrong with the input of a tool, as a sentence; null when it fits or there is no such tool. Never throws. */
   complain(command: string, input: JsonValue): string | null;
   /** Sends a small frame at once, ahead of all answers; does nothing while no socket is open. */
@@ -182,11 +179,12 @@ export class RequestDesk {
   }
 
   async #run(request: QueuedRequest): Promise<void> {
-    const { router, now, screen, storages, platform } = this.#parts;
-    const asked = request.command === TELLS_STORAGES && !storages.isEmpty ? await storages.facts() : null;
+    const { router, now, screen, storages } = this.#parts;
+    const tells = request.command === TELLS_STORAGES && !storages.isEmpty;
+    const [text, asked] = await Promise.all([this.#textOf(request), tells ? storages.facts() : null]);
     const running = (): boolean => this.#queue.has(request) && request.stage === 'running';
     const input = () => ({
-      request: requestText(request, platform()),
+      request: text,
       remaining_ms: Math.max(1, request.deadline - now()),
       screen: screen(),
       storages: storages.isEmpty ? [] : asked,
@@ -204,11 +202,16 @@ export class RequestDesk {
   }
 
   async #settle(request: QueuedRequest): Promise<void> {
-    const input = { request: requestText(request, this.#parts.platform()), code: request.settle_as };
+    const input = { request: await this.#textOf(request), code: request.settle_as };
     // Asked on even after the answer left from here: a resend must not run what was answered.
     const wanted = (): boolean => this.#queue.has(request) && request.stage !== 'answered';
     const reply = await this.#parts.router.until('request.settle', () => input, wanted);
     if (reply) await this.#answer(request, reply.answer);
+  }
+
+  async #textOf(request: QueuedRequest): Promise<string> {
+    const platform = this.#parts.platform();
+    return requestText(request, platform, await this.#parts.names(platform, request.id, request.content));
   }
 
   async #tellCancel({ id }: QueuedRequest): Promise<void> {

@@ -3,8 +3,8 @@
  * deadlines, what a resend or a cancel means. Pure bookkeeping: whoever owns it asks the router and sends.
  * Times are milliseconds of one clock that counts sleep.
  */
-import { canonicalJson, type JsonValue } from '../protocol/json';
 import { ANNOUNCED_CONCURRENCY } from '../protocol/limits';
+import type { RequestNames } from '../protocol/request-names';
 
 /** How long the router may take to settle a request whose deadline has passed. [ours] */
 export const SETTLE_GRACE_MS = 2_000;
@@ -14,7 +14,7 @@ export const UNHEARD_KEPT_MS = 300_000;
 export interface ReceivedRequest {
   id: string;
   command: string | null;
-  /** See `contentOf`. */
+  /** See `contentOf` (`request-names.ts`). */
   content: string;
   /** The sentence of `invalid_request`, or null for a well-formed request. */
   malformed: string | null;
@@ -246,14 +246,14 @@ export class RequestQueue {
 }
 
 /** The `RequestText` of `request.run` and `request.settle` as JSON text. */
-export function requestText({ id, content, malformed, invalid }: QueuedRequest, platform: string): string {
+export function requestText(
+  { id, content, malformed, invalid }: QueuedRequest,
+  platform: string,
+  names: RequestNames,
+): string {
   const sentences = `"malformed":${JSON.stringify(malformed)},"invalid":${JSON.stringify(invalid)}`;
-  return `{"platform":${JSON.stringify(platform)},"id":${JSON.stringify(id)},${content},${sentences}}`;
-}
-
-/** Command and input as one text that is equal exactly when both are equal as JSON values (rule 4). */
-export function contentOf(command: string | null, input: JsonValue): string {
-  return `"command":${canonicalJson(command)},"input":${canonicalJson(input)}`;
+  const named = JSON.stringify({ platform, id, ...names }).slice(1, -1);
+  return `{${named},${content},${sentences}}`;
 }
 
 function isPending(stage: RequestStage): boolean {

@@ -3,7 +3,7 @@
  * 64 MiB. Such a request is answered `invalid_request`, and what stands for it makes its id used up like any other. Pure.
  */
 import { utf8Length } from '../protocol/json';
-import { contentOf } from './request-queue';
+import { contentOf } from '../protocol/request-names';
 
 const MIB = 1024 * 1024;
 /** Of the content as it stands in the message, in UTF-8 bytes; the rest of the message has a MiB. */

@@ -16,7 +16,6 @@ import { type Answer, errorAnswer, okAnswer } from './answers';
 import type { Confirmation, QuestionPage, Verdict } from './confirmation';
 import { type GateRules, gate, type Passed } from './gate';
 import type { Ledger, LedgerReply, LedgerRequest } from './ledger-store';
-import { canonicalRequest, idKey, inputHash } from './request-hash';
 
 /** Chrome ends a message that is not answered for minutes: until then the relay host asks again. */
 export const REPLY_HELD_MS = 20_000;
@@ -79,8 +78,6 @@ export interface Dispatch {
 /** One request that this instance is working on. Duplicates share it. */
 interface Flight {
   request: RequestText;
-  /** Tells duplicates from conflicts, without waiting for a hash. */
-  canonical: string;
   started_at: number;
   deadline: number;
   /** Aborted with the `AgentError` the request is to be settled with. */
@@ -119,19 +116,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const setTimer = longTimer(options.setTimer);
   const flights = new Map<string, Flight[]>();
 
-  function findFlight({ platform, id }: RequestText, canonical: string): Flight | undefined {
-    return flights
-      .get(id)
-      ?.find((flight) => flight.canonical === canonical && flight.request.platform === platform);
+  function findFlight({ id, key, input_hash }: RequestText): Flight | undefined {
+    return flights.get(id)?.find(({ request }) => request.key === key && request.input_hash === input_hash);
   }
 
   /** Starts to work on a request. Known from here on, before anything is waited for. */
-  function take(
-    request: RequestText,
-    canonical: string,
-    remaining_ms: number,
-    ended?: 'cancelled' | 'timeout',
-  ): Flight {
+  function take(request: RequestText, remaining_ms: number, ended?: 'cancelled' | 'timeout'): Flight {
     const { id } = request;
     const started_at = now();
     const earlier = (flights.get(id) ?? []).map(({ entered }) => entered);
@@ -141,7 +131,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     });
     const flight: Flight = {
       request,
-      canonical,
       started_at,
       deadline: started_at + remaining_ms,
       abort: new AbortController(),
@@ -212,20 +201,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return answerIn(reply);
   }
 
-  async function ledgerRequest({ request, canonical, started_at }: Flight): Promise<LedgerRequest> {
+  async function ledgerRequest({ request, started_at }: Flight): Promise<LedgerRequest> {
     const tool = request.command ?? '';
     const asked = options.findTool(tool);
     const meant = toolBehind(asked, request.input);
     const isResumable = meant?.resumable === true;
-    const [key, input_hash, host] = await Promise.all([
-      idKey(request.platform, request.id),
-      inputHash(canonical),
-      isResumable ? options.handover.host().catch(() => null) : null,
-    ]);
+    const host = isResumable ? await options.handover.host().catch(() => null) : null;
     const behind = meant === asked ? undefined : meant?.name;
     return {
-      key,
-      input_hash,
+      key: request.key,
+      input_hash: request.input_hash,
       tool: tool.slice(0, TOOL_NAME_SHOWN),
       ...(behind ? { behind } : {}),
       started_at,
@@ -409,20 +394,18 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   return {
     run(request, remaining_ms, cancelled = false) {
-      const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request, canonical) ?? take(request, canonical, remaining_ms);
+      const flight = findFlight(request) ?? take(request, remaining_ms);
       if (cancelled) flight.abort.abort(new AgentError('cancelled'));
       return hold(flight.answer);
     },
     async settle(request, code) {
-      const canonical = canonicalRequest(request.command, request.input);
-      const flight = findFlight(request, canonical);
+      const flight = findFlight(request);
       if (flight) {
         stop(flight, code);
         return flight.answer;
       }
       options.handover.cancel(request.id, code);
-      return take(request, canonical, 0, code).answer;
+      return take(request, 0, code).answer;
     },
     cancel(id) {
       const known = flights.get(id) ?? [];

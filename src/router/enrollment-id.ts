@@ -3,8 +3,9 @@
  * carries the token's digest, so that a refused token can be remembered even when the enrollment has
  * changed since.
  */
+
+import { sha256 } from '../protocol/request-names';
 import type { EffectiveEnrollment } from '../settings/effective-settings';
-import { sha256 } from './request-hash';
 
 const ENDPOINT_DIGITS = 16;
 

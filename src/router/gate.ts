@@ -19,7 +19,10 @@ export type Passed =
   /** With `invalid_request`, `unknown_tool`, `capability_denied` or `invalid_input`. */
   | { pass: false; refusal: AgentError };
 
-export function gate(request: RequestText, rules: GateRules): Passed {
+/** The part of a request that is looked at. */
+export type GatedRequest = Pick<RequestText, 'command' | 'input' | 'malformed' | 'invalid'>;
+
+export function gate(request: GatedRequest, rules: GateRules): Passed {
   const { command, input, malformed, invalid } = request;
   if (malformed !== null || command === null || !isJsonObject(input)) {
     return refuse(new AgentError('invalid_request', malformed ?? undefined));

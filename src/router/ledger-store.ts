@@ -20,7 +20,7 @@ import {
 import { createLedgerSweep } from './ledger-sweep';
 
 export interface LedgerRequest {
-  /** The ledger's names of a request (`request-hash.ts`). */
+  /** The ledger's names of a request (`request-names.ts`). */
   key: string;
   input_hash: string;
   /** The tool's name as the activity shows it. */

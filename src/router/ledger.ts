@@ -7,7 +7,7 @@ import { ANSWERS_KEPT_BYTES, ANSWERS_KEPT_MS, IDS_KEPT_MS } from '../protocol/li
 import type { ActivityEntry } from '../settings/activity';
 
 interface Known {
-  /** Hash of command and input (`request-hash.ts`); the same id with another one is a conflict. */
+  /** Hash of command and input (`request-names.ts`); the same id with another one is a conflict. */
   input_hash: string;
   /** Epoch milliseconds of the last step: accepted, taken over, or settled. The id is kept from here on. */
   since: number;

@@ -52,6 +52,8 @@ function messages(): { [T in keyof MessageMap]: MessageMap[T]['in'] } {
     input: { url: world.site.url('/stolen') },
     malformed: null,
     invalid: null,
+    key: 'stolen',
+    input_hash: 'stolen',
   };
   const request = JSON.stringify(run);
   return {

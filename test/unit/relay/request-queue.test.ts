@@ -2,13 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestText } from '../../../src/platform/messages';
 import type { JsonValue } from '../../../src/protocol/json';
+import { contentOf } from '../../../src/protocol/request-names';
 import {
-  contentOf,
   type QueuedRequest,
   type ReceivedRequest,
   RequestQueue,
   requestText,
 } from '../../../src/relay/request-queue';
+
+const NAMES = { key: 'k', input_hash: 'h' };
 
 function request(
   id: string,
@@ -178,7 +180,7 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
     for (const id of ['__proto__', 'constructor', 'x'.repeat(100_000), '\ud83d']) {
       const queued = taken(queue, request(id));
       expect(queue.receive(request(id), 1)).toEqual({ as: 'resent', request: queued });
-      const text = JSON.parse(requestText(queued, 'wss://r.test')) as RequestText;
+      const text = JSON.parse(requestText(queued, 'wss://r.test', NAMES)) as RequestText;
       expect(text).toEqual({
         platform: 'wss://r.test',
         id,
@@ -186,6 +188,7 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
         input: {},
         malformed: null,
         invalid: null,
+        ...NAMES,
       });
     }
     expect(queue.cancel('toString')).toBeNull();
@@ -202,8 +205,10 @@ describe('wire.md §5 rule 4: resends of what is under way here', () => {
           const sentences = { malformed: 'so', invalid: `${command} "${id}"` };
           const queued = taken(new RequestQueue(), { ...request(id), command, content, ...sentences });
           const platform = 'wss://r.test';
-          const text = JSON.parse(requestText(queued, platform)) as RequestText;
-          expect(text).toEqual(JSON.parse(JSON.stringify({ platform, id, command, input, ...sentences })));
+          const text = JSON.parse(requestText(queued, platform, NAMES)) as RequestText;
+          expect(text).toEqual(
+            JSON.parse(JSON.stringify({ platform, id, command, input, ...sentences, ...NAMES })),
+          );
         },
       ),
     );

@@ -1,6 +1,6 @@
 /** Requests that would not fit into a message between the extension's contexts. */
 import { describe, expect, test } from 'vitest';
-import { contentOf } from '../../../src/relay/request-queue';
+import { contentOf } from '../../../src/protocol/request-names';
 import { isTooLarge, standIn } from '../../../src/relay/request-size';
 
 const MIB = 1024 * 1024;

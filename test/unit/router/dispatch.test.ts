@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { AnswerMessage } from '../../../src/platform/messages';
 import { AgentError } from '../../../src/protocol/errors';
-import type { JsonObject, JsonValue } from '../../../src/protocol/json';
+import type { JsonObject } from '../../../src/protocol/json';
 import { ANSWERS_KEPT_MS, MAX_FRAME_BYTES } from '../../../src/protocol/limits';
 import { REPLY_HELD_MS } from '../../../src/router/dispatch';
 import { readAnswerBody } from '../../../src/router/ledger-database';
 import type { Ledger } from '../../../src/router/ledger-store';
 import { settleDown } from './fake-clock';
-import { answerFor, codeOf, createRig, outcomeOf, request, startsOf } from './rig';
+import { answerFor, codeOf, createRig, named, outcomeOf, request, startsOf } from './rig';
 
 describe('an answer', () => {
   test('a tool runs with what the request brought, and its output is the answer', async () => {
@@ -178,7 +178,7 @@ describe('the gate', () => {
     const here = answerFor(rig.worker('w'), asked);
     (await startsOf(rig, 1)).finish({ output: { of: 'a' } });
     const first = await here;
-    const there = answerFor(rig.worker('w'), { ...asked, platform: 'wss://other.test' });
+    const there = answerFor(rig.worker('w'), named({ ...asked, platform: 'wss://other.test' }));
     (await startsOf(rig, 2)).finish({ output: { of: 'b' } });
     expect([outcomeOf(first), outcomeOf(await there)]).toMatchObject([
       { output: { of: 'a' } },
@@ -189,14 +189,14 @@ describe('the gate', () => {
   test('wire.md §8: a malformed frame without a usable command or input is answered and used up', async () => {
     const rig = createRig();
     const malformed = 'tool_request lacks the field "command".';
-    const asked = {
+    const asked = named({
       platform: 'wss://r.test',
       id: 'r',
       command: null,
-      input: [1] as JsonValue,
+      input: [1],
       malformed,
       invalid: null,
-    };
+    });
     const first = await answerFor(rig.worker('w'), asked);
     expect(outcomeOf(first)).toMatchObject({ error_code: 'invalid_request', error: malformed });
     expect(await answerFor(rig.worker('w'), asked)).toEqual(first);

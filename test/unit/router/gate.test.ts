@@ -1,9 +1,8 @@
 /** os-interface.md: a tool and its type run the same code with the same checks. */
 import validators, { os_actions } from 'virtual:tool-validators';
 import { describe, expect, test } from 'vitest';
-import type { RequestText } from '../../../src/platform/messages';
 import type { JsonObject } from '../../../src/protocol/json';
-import { gate, type Passed } from '../../../src/router/gate';
+import { type GatedRequest, gate, type Passed } from '../../../src/router/gate';
 import { inputComplaints } from '../../../src/tools/input-complaint';
 import { findTool, TOOLS } from '../../../src/tools/registry';
 import type { ToolContext } from '../../../src/tools/tool';
@@ -13,9 +12,7 @@ const complain = inputComplaints(validators, os_actions);
 
 function judge(command: string, input: JsonObject, blocked: string[] = [], asked: string[] = []): Passed {
   const invalid = complain(command, input);
-  const request: RequestText = {
-    platform: 'https://relay.test',
-    id: '1',
+  const request: GatedRequest = {
     command,
     input,
     malformed: null,
@@ -34,9 +31,7 @@ function refusal(passed: Passed): string {
 describe('wire.md §7: the order of the refusals', () => {
   const blocked = { managed: false, blocked_tools: new Set(['tab_open']), asked_tools: new Set<string>() };
   const open = { ...blocked, blocked_tools: new Set<string>() };
-  const request: RequestText = {
-    platform: '',
-    id: '1',
+  const request: GatedRequest = {
     command: 'tab_open',
     input: {},
     malformed: 'tool_request is odd.',
@@ -62,7 +57,7 @@ describe('wire.md §7: the order of the refusals', () => {
 
   test('a request without any word on its input does not pass', () => {
     const { invalid: _invalid, ...silent } = { ...request, malformed: null };
-    expect(gate(silent as RequestText, { findTool, policy: open }).pass).toBe(false);
+    expect(gate(silent as GatedRequest, { findTool, policy: open }).pass).toBe(false);
   });
 });
 
@@ -144,8 +139,6 @@ describe('os_execute', () => {
     const standsFor = (input: JsonObject) => ({ ...front.standsFor?.(input), tool: found });
     const passed = gate(
       {
-        platform: '',
-        id: '1',
         command: 'os_execute',
         input: { type: 'tab.list' },
         malformed: null,

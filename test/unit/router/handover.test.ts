@@ -14,7 +14,7 @@ import { createStorageJobs } from '../../../src/router/storage-jobs';
 import type { FromWorker, StorageJob } from '../../../src/storage/worker-messages';
 import { defineTool, type Tool } from '../../../src/tools/tool';
 import { settleDown } from './fake-clock';
-import { answerFor, codeOf, createRig, outcomeOf, type Rig, request } from './rig';
+import { answerFor, codeOf, createRig, named, outcomeOf, type Rig, request } from './rig';
 
 function never<T>(): Promise<T> {
   return new Promise(() => undefined);
@@ -275,7 +275,7 @@ describe('a job that was handed over', () => {
     await jobStarted(browser);
     browser.document.finish(false);
     await settleDown();
-    const there = answerFor(dispatch, { ...request('r1'), platform: 'wss://other.test' });
+    const there = answerFor(dispatch, named({ ...request('r1'), platform: 'wss://other.test' }));
     await jobStarted(browser, 2);
     browser.document.finish(false);
     expect(outcomeOf(await there)).toMatchObject({ output: { job: 1 } });

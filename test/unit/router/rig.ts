@@ -6,6 +6,7 @@ import type { AnswerMessage, RequestText } from '../../../src/platform/messages'
 import type { AnswerBody } from '../../../src/protocol/content';
 import type { Outcome, Progress } from '../../../src/protocol/frames';
 import type { JsonValue } from '../../../src/protocol/json';
+import { contentOf, type RequestNames } from '../../../src/protocol/request-names';
 import type { Validate } from '../../../src/protocol/validation';
 import {
   type Confirmation,
@@ -181,7 +182,13 @@ const complain = inputComplaints(
 /** A request as the relay host hands it over. */
 export function request(id: string, command = 'write', input: JsonValue = {}): RequestText {
   const invalid = complain(command, input);
-  return { platform: 'wss://r.test', id, command, input, malformed: null, invalid };
+  return named({ platform: 'wss://r.test', id, command, input, malformed: null, invalid });
+}
+
+/** With names that differ where the hashes would. */
+export function named(request: Omit<RequestText, keyof RequestNames>): RequestText {
+  const { platform, id, command, input } = request;
+  return { ...request, key: JSON.stringify([platform, id]), input_hash: contentOf(command, input) };
 }
 
 export function outcomeOf(answer: AnswerMessage): Outcome {

@@ -46,6 +46,7 @@ export class World {
       screen: () => ({ width: 1280, height: 800, scale: 1 }),
       storages: { isEmpty: true, facts: async () => [] },
       complain: () => null,
+      names: async (platform, id, content) => ({ key: JSON.stringify([platform, id]), input_hash: content }),
       ...changes,
     });
     this.host.onConnection((state) => this.states.push(state));
