@@ -3,9 +3,17 @@
  * (storage.md, Paths and names; cases 6, 12). Over handles; changes nothing.
  */
 import pLimit from 'p-limit';
-import type { DeviceView } from './device-view';
+import { type DeviceView, lookAt } from './device-view';
 import { isNameRefused, isNotFound, isOtherKind } from './foreign-errors';
-import { foldName, isUnrepresentable, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
+import {
+  foldName,
+  isUnrepresentable,
+  isUnrepresentablePath,
+  join,
+  nameOf,
+  parentOf,
+  segments,
+} from './paths';
 import type { RootKind } from './ports';
 
 const LOOKS_IN_FLIGHT = 32;
@@ -102,5 +110,29 @@ async function collides(
     const at = parent === '' ? there : `${parent}/${there}`;
     if (foldName(there) === fold && !leaving.has(at)) return true;
   }
-  return false;
+  return isTakenForAnother(path, present, leaving, view);
+}
+
+/**
+ * Whether the root finds something under a name that it does not list. What it takes for the same, `ß` and `ss` perhaps, it
+ * knows by tables of its own.
+ */
+async function isTakenForAnother(
+  path: string,
+  present: ReadonlySet<string>,
+  leaving: ReadonlySet<string>,
+  view: DeviceView,
+): Promise<boolean> {
+  const parent = await view.lookDirectory(parentOf(path));
+  if (parent.kind !== 'directory' || (await lookAt(parent.handle, nameOf(path))).kind === 'absent')
+    return false;
+  const fold = foldFurther(nameOf(path));
+  return ![...present].some(
+    (there) => foldFurther(there) === fold && leaving.has(join(parentOf(path), there)),
+  );
+}
+
+/** As far as any root may go: full case folding, compatible forms. */
+function foldFurther(name: string): string {
+  return foldName(name.normalize('NFKC').toUpperCase());
 }

@@ -54,6 +54,54 @@ describe('case 6: name identity', () => {
     expect(server.downloads).toBe(0);
   });
 
+  test('a folder that another writer renamed by case only comes under its new name, also what is deeper in it', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    for (const path of ['docs/x', 'docs/in/y', 'other']) device.disk.write(path, path);
+    await device.save();
+    world.pass();
+    const after = { 'Docs/In/y': 'docs/in/y', 'Docs/x': 'docs/x', other: 'other' };
+    await server.write('s1', { docs: null, 'Docs/x': 'docs/x', 'Docs/In/y': 'docs/in/y' });
+    expect(await device.sync()).toMatchObject({ kept: [] });
+    expect(device.disk.tree()).toEqual(after);
+    await device.save();
+    expect(server.tree('s1')).toEqual(after);
+  });
+
+  test('the same rename while it holds something unsaved is refused by name, and nothing is touched', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    device.disk.write('docs/x', '1');
+    await device.save();
+    world.pass();
+    device.disk.write('docs/mine', 'm');
+    await server.write('s1', { docs: null, 'Docs/x': '1' });
+    expect(await codeOf(device.sync())).toBe('storage_path_unrepresentable');
+    expect(device.disk.tree()).toEqual({ 'docs/mine': 'm', 'docs/x': '1' });
+  });
+
+  test('what only the root itself takes for the same (ß and ss) is refused by name too', async () => {
+    const { device, server } = new World('folder', { folds: true });
+    device.disk.write('stra\u00dfe', 'mine');
+    await device.save();
+    await server.write('s1', { strasse: 'theirs' });
+    expect(await codeOf(device.sync())).toBe('storage_path_unrepresentable');
+    expect(device.disk.tree()).toEqual({ 'stra\u00dfe': 'mine' });
+    expect(await device.save()).toMatchObject({ deferred: ['strasse'] });
+    expect(server.tree('s1')).toEqual({ strasse: 'theirs', 'stra\u00dfe': 'mine' });
+  });
+
+  test('the same as a rename by another writer: the one gives way to the other', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    device.disk.write('stra\u00dfe', 'a');
+    await device.save();
+    world.pass();
+    await server.write('s1', { 'stra\u00dfe': null, strasse: 'a' });
+    await device.sync();
+    expect(device.disk.tree()).toEqual({ strasse: 'a' });
+  });
+
   test('two that come together are refused too', async () => {
     const { device, server } = new World('folder', { folds: true });
     const revision = await server.stageBeside('s1', [
