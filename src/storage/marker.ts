@@ -18,10 +18,12 @@ const GONE =
 export async function requireAttachedRoot(session: Session): Promise<void> {
   const { record, root, storage } = session;
   const marked = await readMarker(root);
-  if (marked === storage.storage_id && record.attached) return;
-  if (record.attached || (marked !== null && marked !== storage.storage_id)) throw gone();
+  if (marked === storage.storage_id && record.attached && record.kind === storage.kind) return;
+  if ((record.attached && marked === null) || (marked !== null && marked !== storage.storage_id))
+    throw gone();
   if (marked === null) await writeMarker(root, storage.storage_id);
   record.attached = true;
+  record.kind = storage.kind;
   if (record.folds === null) record.folds = storage.kind === 'folder' && (await foldsNames(session));
   await session.ports.state.batch([session.writeRecord()]);
 }

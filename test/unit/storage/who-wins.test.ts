@@ -1,5 +1,6 @@
 /** storage.md, Who wins: each sentence. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { MemoryServer } from './memory-server';
 import { codeOf, World } from './world';
 
 async function saved(files: Record<string, string>, kind: 'browser' | 'folder' = 'browser'): Promise<World> {
@@ -219,3 +220,100 @@ test.each(['', 'a', 'd'])(
     }
   },
 );
+
+test('path_sync of a path whose folder was a file: the file gives way with it, and nothing is deleted by the next save', async () => {
+  const world = await saved({ foo: '1', z: '9' });
+  const { device, server } = world;
+  await server.write('s1', { foo: null, 'foo/bar/new': 'theirs' });
+  expect(await device.sync(['foo/bar'])).toMatchObject({ kept: [] });
+  expect(device.disk.tree()).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+  expect(device.disk.tree()).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+});
+
+test('the same with an unsaved file: it stays', async () => {
+  const { device, server } = await saved({ foo: '1', z: '9' });
+  device.disk.write('foo', 'mine');
+  await server.write('s1', { foo: null, 'foo/bar': 'theirs' });
+  expect(await device.sync(['foo/bar'])).toMatchObject({ kept: ['foo', 'foo/bar'] });
+  expect(device.disk.tree()).toEqual({ foo: 'mine', z: '9' });
+});
+
+describe('a server that knows nothing any more of what was saved is never read as "everything was deleted"', () => {
+  const FILES = { a: '1', b: '2', 'd/c': '3' };
+
+  async function forgotten(kind: 'browser' | 'folder' = 'browser'): Promise<World> {
+    const world = await saved(FILES, kind);
+    const other = new MemoryServer();
+    // Its first revisions are others.
+    for (const id of ['x', 'y', 'z', 's1', 's2']) other.create(id);
+    world.server = other;
+    return world;
+  }
+
+  test.each([
+    ['save_path', (world: World) => world.device.save()],
+    ['path_sync', (world: World) => world.device.sync()],
+    ['save_path of a part', (world: World) => world.device.save('d')],
+  ])('%s is storage_state_conflict, and the files stay', async (_, run) => {
+    const world = await forgotten();
+    expect(await codeOf(run(world))).toBe('storage_state_conflict');
+    expect(world.device.disk.tree()).toEqual(FILES);
+    expect(world.server.commits).toEqual([]);
+  });
+
+  test('also when it has files of others', async () => {
+    const world = await forgotten();
+    await world.server.write('s1', { other: 'x' });
+    expect(await codeOf(world.device.save())).toBe('storage_state_conflict');
+    expect(world.device.disk.tree()).toEqual(FILES);
+  });
+
+  test('attached anew, the files are saved again, and what the server has comes', async () => {
+    const world = await forgotten('folder');
+    await world.server.write('s1', { other: 'x' });
+    world.device.fresh.add('s1');
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual({ ...FILES, other: 'x' });
+    expect(world.device.disk.tree()).toEqual({ ...FILES, other: 'x' });
+  });
+
+  test('a server that only forgot the revision is followed, as long as something of what was saved is there', async () => {
+    const world = await saved(FILES);
+    const base = world.server.head('s1');
+    await world.server.write('s1', { a: null, b: null, 'moved/c': '3', d: null });
+    world.server.forget('s1', base);
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({ 'moved/c': '3' });
+  });
+
+  test('what it tells as deletions since the base is deleted', async () => {
+    const world = await saved(FILES);
+    await world.server.write('s1', { a: null, b: null, d: null });
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({});
+  });
+
+  test('inside a link: link_pull and link_push leave its files', async () => {
+    const world = new World();
+    world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
+    await world.server.write('s2', { a: '1', b: '2' });
+    const pull = () =>
+      world.device.run({
+        mode: 'link_pull',
+        link_id: 'l1',
+        path: 'l',
+        revision: world.server.head('s2'),
+      });
+    await pull();
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1', 's2']) world.server.create(id);
+    world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
+    expect(await codeOf(pull())).toBe('storage_state_conflict');
+    expect(await codeOf(world.device.run({ mode: 'link_push', link_id: 'l1' }))).toBe(
+      'storage_state_conflict',
+    );
+    expect(world.device.disk.tree()).toEqual({ 'l/a': '1', 'l/b': '2' });
+  });
+});
