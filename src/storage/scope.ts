@@ -2,8 +2,7 @@
  * What is synchronized as one: a Storage without its links, or one link. Each has an index and a base of its own;
  * paths in it are relative to its mount. Knows how they are kept in step, and where.
  */
-import { AgentError } from '../protocol/errors';
-import { type Index, type IndexEntry, type StoredIndex, sameContent } from './index-entries';
+import { type IndexEntry, type StoredIndex, sameContent } from './index-entries';
 import { isWithin, join, relativeTo } from './paths';
 import type { RemoteChange, Revision, StateChange } from './ports';
 import { outstanding, type RemoteStates, remoteStates } from './remote-states';
@@ -91,39 +90,40 @@ export function forget(scope: Scope): void {
   scope.indexChanged = true;
 }
 
-/**
- * Where the remote differs from the index, by what changed since the base. `storage_state_conflict` when the server no
- * longer knows the base and has nothing at all of what was saved: one that lost its content, or another one under the same
- * name. That is never read as "everything was deleted", as little as a device that is suddenly empty.
- */
+/** Where the remote differs from the index, by what changed since the base. */
 export function differences(
   scope: Scope,
   fetched: { changes: readonly RemoteChange[]; full: boolean },
 ): RemoteStates {
-  if (fetched.full && scope.base !== null && isNothingLeft(scope.index, fetched.changes)) {
-    const what = scope.mount === '' ? 'Storage' : 'link';
-    const mend =
-      scope.mount === ''
-        ? 'Detach the Storage on the Storages page and attach it anew: then its files are saved again.'
-        : 'Remove the link with link_remove and pull it again.';
-    throw new AgentError(
-      'storage_state_conflict',
-      `The platform has nothing left of what was saved of this ${what}. Nothing was deleted on the device. ${mend}`,
-    );
-  }
   return outstanding(scope.index, remoteStates(scope, fetched.changes, fetched.full));
 }
 
-/** More than one file was saved, and neither its path nor its content is in the whole tree. */
-function isNothingLeft(index: Index, tree: readonly RemoteChange[]): boolean {
-  const saved = new Set<string>();
-  let files = 0;
-  for (const [path, entry] of index) {
-    if (entry.type !== 'file') continue;
-    files++;
-    saved.add(path).add(entry.sha256);
+/**
+ * The same for who is to follow the remote. A server that no longer knows the base, and has nothing at all of what was
+ * saved, lost its content or is another one: that is never read as "everything was deleted", as little as a device that is
+ * suddenly empty. Then nothing is agreed on any more: the device's files are unsaved, and the next commit brings them there.
+ */
+export function follow(
+  session: Session,
+  scope: Scope,
+  fetched: { changes: readonly RemoteChange[]; full: boolean },
+): RemoteStates {
+  if (isNothingLeft(scope, fetched)) {
+    session.unsettle();
+    forget(scope);
   }
+  return differences(scope, fetched);
+}
+
+/** Files were saved, and neither the path nor the content of any of them is in the whole tree, which was read anew. */
+export function isNothingLeft(
+  { base, index }: Scope,
+  { changes, full }: { changes: readonly RemoteChange[]; full: boolean },
+): boolean {
+  if (!full || base === null) return false;
+  const saved = new Set<string>();
+  for (const [path, entry] of index) if (entry.type === 'file') saved.add(path).add(entry.sha256);
   const isKnown = (change: RemoteChange) =>
     change.op === 'put' && change.type === 'file' && (saved.has(change.path) || saved.has(change.sha256));
-  return files > 1 && !tree.some(isKnown);
+  return saved.size > 0 && !changes.some(isKnown);
 }

@@ -1,5 +1,6 @@
 /** storage.md, Who wins: each sentence. */
 import { describe, expect, test } from 'vitest';
+import { AgentError } from '../../../src/protocol/errors';
 import { MemoryServer } from './memory-server';
 import { codeOf, World } from './world';
 
@@ -243,8 +244,8 @@ test('the same with an unsaved file: it stays', async () => {
 describe('a server that knows nothing any more of what was saved is never read as "everything was deleted"', () => {
   const FILES = { a: '1', b: '2', 'd/c': '3' };
 
-  async function forgotten(kind: 'browser' | 'folder' = 'browser'): Promise<World> {
-    const world = await saved(FILES, kind);
+  async function forgotten(): Promise<World> {
+    const world = await saved(FILES);
     const other = new MemoryServer();
     // Its first revisions are others.
     for (const id of ['x', 'y', 'z', 's1', 's2']) other.create(id);
@@ -252,31 +253,71 @@ describe('a server that knows nothing any more of what was saved is never read a
     return world;
   }
 
-  test.each([
-    ['save_path', (world: World) => world.device.save()],
-    ['path_sync', (world: World) => world.device.sync()],
-    ['save_path of a part', (world: World) => world.device.save('d')],
-  ])('%s is storage_state_conflict, and the files stay', async (_, run) => {
-    const world = await forgotten();
-    expect(await codeOf(run(world))).toBe('storage_state_conflict');
-    expect(world.device.disk.tree()).toEqual(FILES);
-    expect(world.server.commits).toEqual([]);
-  });
-
-  test('also when it has files of others', async () => {
+  test('save_path brings the files there again, and what the server has to the device', async () => {
     const world = await forgotten();
     await world.server.write('s1', { other: 'x' });
-    expect(await codeOf(world.device.save())).toBe('storage_state_conflict');
-    expect(world.device.disk.tree()).toEqual(FILES);
-  });
-
-  test('attached anew, the files are saved again, and what the server has comes', async () => {
-    const world = await forgotten('folder');
-    await world.server.write('s1', { other: 'x' });
-    world.device.fresh.add('s1');
     await world.device.save();
-    expect(world.server.tree('s1')).toEqual({ ...FILES, other: 'x' });
     expect(world.device.disk.tree()).toEqual({ ...FILES, other: 'x' });
+    expect(world.server.tree('s1')).toEqual({ ...FILES, other: 'x' });
+    expect(world.server.violations).toEqual([]);
+  });
+
+  test('a single file too: it may exist nowhere else any more', async () => {
+    const world = await saved({ a: '1' });
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({ a: '1' });
+    expect(world.server.tree('s1')).toEqual({ a: '1' });
+  });
+
+  test('path_sync leaves them as unsaved, and the save after it brings them there', async () => {
+    const world = await forgotten();
+    await world.device.sync();
+    expect(world.device.disk.tree()).toEqual(FILES);
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+  });
+
+  test('save_path of a part brings that part, a later one the rest, also where it is proven that nothing moved', async () => {
+    const world = new World();
+    world.device.stillness = { mark: async () => ({ watch: {}, changes: 0 }), stillSince: async () => true };
+    world.device.boot();
+    for (const [path, content] of Object.entries(FILES)) world.device.disk.write(path, content);
+    await world.device.save();
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    await world.device.save('d');
+    expect(world.server.tree('s1')).toEqual({ 'd/c': '3' });
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+  });
+
+  test('remove_path is storage_state_conflict: the device may have the only copy', async () => {
+    const world = await saved(FILES);
+    const { hash } = await world.device.save('d');
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    const removal = {
+      mode: 'remove_path',
+      storage_id: 's1',
+      path: 'd',
+      expected_hash: String(hash),
+    } as const;
+    expect(await codeOf(world.device.run(removal))).toBe('storage_state_conflict');
+    expect(world.device.disk.tree()).toEqual(FILES);
+  });
+
+  test('a save that fails after it has changed nothing: the next one brings them all the same', async () => {
+    const world = await forgotten();
+    world.server.trouble = (call) => {
+      if (call === 'commit') throw new AgentError('storage_transport_failed');
+    };
+    expect(await codeOf(world.device.save())).toBe('storage_transport_failed');
+    world.server.trouble = null;
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+    expect(world.device.disk.tree()).toEqual(FILES);
   });
 
   test('a server that only forgot the revision is followed, as long as something of what was saved is there', async () => {
@@ -295,7 +336,7 @@ describe('a server that knows nothing any more of what was saved is never read a
     expect(world.device.disk.tree()).toEqual({});
   });
 
-  test('inside a link: link_pull and link_push leave its files', async () => {
+  test('inside a link: link_pull leaves its files, and link_push brings them there again', async () => {
     const world = new World();
     world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
     await world.server.write('s2', { a: '1', b: '2' });
@@ -310,10 +351,9 @@ describe('a server that knows nothing any more of what was saved is never read a
     world.server = new MemoryServer();
     for (const id of ['x', 'y', 'z', 's1', 's2']) world.server.create(id);
     world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
-    expect(await codeOf(pull())).toBe('storage_state_conflict');
-    expect(await codeOf(world.device.run({ mode: 'link_push', link_id: 'l1' }))).toBe(
-      'storage_state_conflict',
-    );
+    await pull();
     expect(world.device.disk.tree()).toEqual({ 'l/a': '1', 'l/b': '2' });
+    await world.device.run({ mode: 'link_push', link_id: 'l1' });
+    expect(world.server.tree('s2')).toEqual({ a: '1', b: '2' });
   });
 });
