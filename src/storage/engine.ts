@@ -95,7 +95,7 @@ export class StorageEngine {
       return await this.queues.run(
         storageId,
         async () => {
-          const session = await this.open(storageId, signal);
+          const session = await this.open(storageId, signal, input.mode === 'unseal_path');
           return await this.runMode(session, input, job);
         },
         signal,
@@ -144,7 +144,7 @@ export class StorageEngine {
       return await this.queues.run(
         storageId,
         async () => {
-          const session = await this.open(storageId, signal);
+          const session = await this.open(storageId, signal, reads === 'reads');
           const transaction = new Transaction(session);
           if (!reads) session.unsettle();
           try {
@@ -259,10 +259,19 @@ export class StorageEngine {
     return storageError(thrown, signal);
   }
 
-  /** A session on a root that is whole: nothing cut off, no expired seal, sealed content in place. */
-  private async open(storageId: string, signal: AbortSignal): Promise<Session> {
+  /**
+   * A session on a root that is whole: nothing cut off, no expired seal, sealed content in place. `anyway`: for what relies
+   * on no seal. What keeps sealed content from its place, a full disk or a folder that cannot be taken away, must
+   * not keep a person from the other files, nor from lifting the seal.
+   */
+  private async open(storageId: string, signal: AbortSignal, anyway = false): Promise<Session> {
     const session = await this.prepare(storageId);
-    await enforceSeals(session, signal);
+    try {
+      await enforceSeals(session, signal);
+    } catch (thrown) {
+      // Only when it was undone whole.
+      if (!anyway || signal.aborted || (await session.journal()) !== null) throw thrown;
+    }
     return session;
   }
 
