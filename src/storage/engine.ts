@@ -277,9 +277,12 @@ export class StorageEngine {
 
   private async prepare(storageId: string): Promise<Session> {
     const storage = await this.ports.storages.open(storageId);
-    if (await this.isAnother(storage)) await this.forget(storage);
+    const isAnother = await this.isAnother(storage);
+    if (isAnother) await this.forget(storage);
     const before = await Session.load(storage, this.ports);
     await requireAttachedRoot(before);
+    // Not before its root is marked: as long as it is new, another's mark does not count.
+    if (isAnother) await this.ports.storages.noteForgotten(storageId);
     await recoverJournal(before);
     if (!this.cleared.has(storageId)) {
       await clearStrays(before);
@@ -313,7 +316,6 @@ export class StorageEngine {
     if (keys.length > 0) await this.ports.state.batch(keys.map((key) => ({ key, delete: true })));
     this.cleared.delete(storageId);
     this.ports.settled.forget(storageId);
-    await this.ports.storages.noteForgotten(storageId);
   }
 }
 

@@ -14,14 +14,17 @@ export const MARKER_NAME = '.endue-storage-id';
 const GONE =
   'The folder of this Storage is gone or is another one. A person must repair it on the Storages page.';
 
-/** Throws `storage_unavailable` unless this root is the attached one. A root seen for the first time is marked. */
+/**
+ * Throws `storage_unavailable` unless this root is the attached one. A root seen for the first time is marked; also one
+ * that was another Storage before: a person attached it anew, perhaps because the id was wrong, and it is attached to no other.
+ */
 export async function requireAttachedRoot(session: Session): Promise<void> {
   const { record, root, storage } = session;
   const marked = await readMarker(root);
   if (marked === storage.storage_id && record.attached && record.kind === storage.kind) return;
-  if ((record.attached && marked === null) || (marked !== null && marked !== storage.storage_id))
-    throw gone();
-  if (marked === null) await writeMarker(root, storage.storage_id);
+  const isAnothers = marked !== null && marked !== storage.storage_id;
+  if ((record.attached && marked === null) || (isAnothers && !storage.fresh)) throw gone();
+  if (marked !== storage.storage_id) await writeMarker(root, storage.storage_id);
   record.attached = true;
   record.kind = storage.kind;
   if (record.folds === null) record.folds = storage.kind === 'folder' && (await foldsNames(session));
@@ -40,7 +43,7 @@ export async function isRootGone(
 ): Promise<boolean> {
   const marked = await readMarker(root);
   if (marked === storage_id) return false;
-  if (marked !== null || (attached && !fresh)) return true;
+  if ((marked !== null || attached) && !fresh) return true;
   try {
     await root.entries()[Symbol.asyncIterator]().next();
     return false;

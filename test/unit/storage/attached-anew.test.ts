@@ -91,3 +91,55 @@ test('a folder whose marker is gone is unavailable as ever', async () => {
   expect(await codeOf(device.save())).toBe('storage_unavailable');
   expect(server.tree('s1')).toEqual(FILES);
 });
+
+test('a folder that was another Storage before, or is a copy of one, is this one from now on', async () => {
+  const world = await saved('folder');
+  const { device, server } = world;
+  // Attached as s1 by mistake; detached, and attached as s2.
+  device.disks.set('s2', device.disk);
+  device.disks.delete('s1');
+  device.fresh.add('s2');
+  const save = () => device.run({ mode: 'save_path', storage_id: 's2', path: '' });
+  expect(await device.engine.facts('s2')).toMatchObject({ gone: false });
+  await save();
+  expect(server.tree('s2')).toEqual(FILES);
+  device.boot();
+  await save();
+  expect(await device.engine.facts('s2')).toMatchObject({ gone: false, recovery_folders: [] });
+});
+
+test('the folder of another Storage in the place of the one that is attached is unavailable as ever', async () => {
+  const { device, server } = await saved('folder');
+  await device.run({ mode: 'save_path', storage_id: 's2', path: '' });
+  const other = device.disks.get('s2');
+  if (other) device.disks.set('s1', other);
+  expect(await codeOf(device.save())).toBe('storage_unavailable');
+  expect(await device.engine.facts('s1')).toMatchObject({ gone: true });
+  expect(server.tree('s1')).toEqual(FILES);
+});
+
+test('cut off at any step, a Storage that was attached anew is whole at the next start, and its files are where they were', async () => {
+  const prepare = async (): Promise<World> => {
+    const world = await saved('folder');
+    await cutOffInMidRemoval(world.device);
+    const disk = world.device.disk;
+    disk.write('.endue-storage-id', JSON.stringify({ storage_id: 'another' }));
+    world.device.fresh.add('s1');
+    return world;
+  };
+  const whole = await prepare();
+  const life = new Fate();
+  whole.device.boot(life);
+  await whole.device.engine.recover();
+  expect(whole.device.disk.tree()).toEqual(FILES);
+  for (let n = 1; n <= life.operations; n++) {
+    const { device } = await prepare();
+    const fate = new Fate({ n, when: 'after' });
+    device.boot(fate);
+    await Promise.race([device.engine.recover(), fate.died]);
+    device.boot();
+    await device.save();
+    expect(device.disk.tree(), `killed after ${life.log[n - 1]?.name}`).toEqual(FILES);
+    expect([device.temps(), device.recovered(), [...device.fresh]]).toEqual([[], [], []]);
+  }
+});
