@@ -9,8 +9,9 @@ import { hashStable, READS_IN_FLIGHT } from './hash-file';
 import type { IndexEntry, IndexFile } from './index-entries';
 import type { Job } from './job';
 import { emptyPlan, type Plan } from './journal';
+import { areSameNames } from './marker';
 import { type DeviceEntry, decide } from './merge';
-import { folded, unrepresentable } from './name-checks';
+import { folded, foldedFurther, unrepresentable } from './name-checks';
 import {
   ancestors,
   foldName,
@@ -277,6 +278,9 @@ class Incoming {
       await this.makeRoomFor(coming);
       const leaving = new Set([...this.leaving.keys(), ...this.emptied]);
       for (const path of await folded(coming, leaving, this.view)) impossible.add(path);
+      const rest = coming.filter((path) => !impossible.has(path));
+      const areSame = (one: string, other: string) => areSameNames(this.session, one, [other]);
+      for (const path of await foldedFurther(rest, areSame)) impossible.add(path);
     }
     if (impossible.size === 0) return;
     if (this.blocked === 'refuse') throw refusal('storage_path_unrepresentable', [...impossible]);

@@ -90,14 +90,21 @@ async function writeMarker(root: DirectoryHandle, storageId: string): Promise<vo
   }
 }
 
-/** Makes one name and looks for it under two others that a folding root takes for the same. */
-async function foldsNames(session: Session): Promise<boolean> {
+function foldsNames(session: Session): Promise<boolean> {
+  return areSameNames(session, 'caf\u00e9', ['CAF\u00e9', 'cafe\u0301']);
+}
+
+/** Makes one name and looks for it under others: whether the root takes one of them for the same. */
+export async function areSameNames(
+  session: Session,
+  one: string,
+  others: readonly string[],
+): Promise<boolean> {
   const name = `${TEMP_PREFIX}${session.newId()}`;
   const folder = await session.root.getDirectoryHandle(name, { create: true });
   try {
-    await folder.getFileHandle('caf\u00e9', { create: true });
-    const variants = ['CAF\u00e9', 'cafe\u0301'];
-    for (const variant of variants) if ((await lookAt(folder, variant)).kind === 'file') return true;
+    await folder.getFileHandle(one, { create: true });
+    for (const other of others) if ((await lookAt(folder, other)).kind === 'file') return true;
     return false;
   } finally {
     await session.root.removeEntry(name, { recursive: true });

@@ -82,9 +82,13 @@ export async function folded(
 ): Promise<string[]> {
   const arriving = new Map<string, Map<string, string>>();
   const collisions = new Set<string>();
+  // What is in a directory that collides must not come to the other one.
+  const known = new Map<string, boolean>();
   for (const path of paths) {
     for (let at = path; at !== ''; at = parentOf(at)) {
-      if (await collides(at, arriving, leaving, view)) collisions.add(path);
+      const found = known.get(at) ?? (await collides(at, arriving, leaving, view));
+      known.set(at, found);
+      if (found) collisions.add(path);
     }
   }
   return [...collisions];
@@ -130,6 +134,35 @@ async function isTakenForAnother(
   return ![...present].some(
     (there) => foldFurther(there) === fold && leaving.has(join(parentOf(path), there)),
   );
+}
+
+/**
+ * Those of `paths`, which come together, whose name or an ancestor's the root takes for that of another of them, by tables of
+ * its own. `areSame` asks it; it is asked only about names that some root might take for the same.
+ */
+export async function foldedFurther(
+  paths: readonly string[],
+  areSame: (one: string, other: string) => Promise<boolean>,
+): Promise<string[]> {
+  const coming = new Map<string, Set<string>>();
+  const second = new Set<string>();
+  const isSecond = async (at: string): Promise<boolean> => {
+    const name = nameOf(at);
+    const key = JSON.stringify([parentOf(at), foldFurther(name)]);
+    const names = coming.get(key) ?? new Set<string>();
+    coming.set(key, names);
+    if (names.has(name)) return second.has(at);
+    for (const other of names) if (await areSame(other, name)) second.add(at);
+    names.add(name);
+    return second.has(at);
+  };
+  const found: string[] = [];
+  for (const path of paths) {
+    let collides = false;
+    for (let at = path; at !== ''; at = parentOf(at)) if (await isSecond(at)) collides = true;
+    if (collides) found.push(path);
+  }
+  return found;
 }
 
 /** As far as any root may go: full case folding, compatible forms. */
