@@ -39,6 +39,11 @@ export const HEARTBEAT_MS = 10_000;
  * that slept has missed none. What keeps a healthy worker from answering (a list of 100 000 files) takes seconds.
  */
 export const HEARTBEATS_MISSED = 6;
+/**
+ * A job that has not ended so long after its deadline never will, and the others of its Storage wait for it. Undoing what it
+ * had begun takes minutes at most.
+ */
+export const OVERDUE_PATIENCE_MS = 600_000;
 
 interface Job {
   request_id: string;
@@ -169,10 +174,18 @@ export class StorageHost {
     };
     this.#jobs.set(key, begun);
     // Counts also when no router lives.
-    void sleep(clock, remaining_ms, begun.ended.signal).then(() => this.#abort(key, 'timeout'));
+    void this.#endInTime(key, remaining_ms, begun.ended.signal);
     this.#line().post({ type: 'run', key, job, endpoint: endpoint(platform) });
     if (this.#watch === null) void this.#watchOver();
     return begun;
+  }
+
+  async #endInTime(key: string, remaining_ms: number, ended: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    await sleep(clock, remaining_ms, ended);
+    this.#abort(key, 'timeout');
+    await sleep(clock, OVERDUE_PATIENCE_MS, ended);
+    if (!ended.aborted) this.#lose();
   }
 
   get #isBusy(): boolean {

@@ -5,9 +5,10 @@
 import { AgentError } from '../protocol/errors';
 import type { Progress } from '../protocol/frames';
 import type { JsonObject } from '../protocol/json';
-import { stopIfAborted, storageError } from './foreign-errors';
+import { lookAt } from './device-view';
+import { storageError } from './foreign-errors';
 import { type Job, Meter } from './job';
-import { RECOVERY_PREFIX } from './journal';
+import { RECOVERY_PREFIX, tempFolder } from './journal';
 import { isRootGone, requireAttachedRoot, requireSameRoot } from './marker';
 import { linkPull } from './modes/link-pull';
 import { linkPush } from './modes/link-push';
@@ -91,11 +92,14 @@ export class StorageEngine {
     };
     try {
       const storageId = await this.storageOf(input, job);
-      return await this.queues.run(storageId, async () => {
-        stopIfAborted(signal);
-        const session = await this.open(storageId, signal);
-        return await this.runMode(session, input, job);
-      });
+      return await this.queues.run(
+        storageId,
+        async () => {
+          const session = await this.open(storageId, signal, input.mode === 'unseal_path');
+          return await this.runMode(session, input, job);
+        },
+        signal,
+      );
     } catch (thrown) {
       throw storageError(thrown, signal);
     }
@@ -137,18 +141,21 @@ export class StorageEngine {
     reads?: 'reads',
   ): Promise<T> {
     try {
-      return await this.queues.run(storageId, async () => {
-        stopIfAborted(signal);
-        const session = await this.open(storageId, signal);
-        const transaction = new Transaction(session);
-        if (!reads) session.unsettle();
-        try {
-          return await work(session, transaction);
-        } catch (thrown) {
-          await transaction.undo().catch(() => undefined);
-          throw await this.explain(session, thrown, signal);
-        }
-      });
+      return await this.queues.run(
+        storageId,
+        async () => {
+          const session = await this.open(storageId, signal, reads === 'reads');
+          const transaction = new Transaction(session);
+          if (!reads) session.unsettle();
+          try {
+            return await work(session, transaction);
+          } catch (thrown) {
+            await transaction.undo().catch(() => undefined);
+            throw await this.explain(session, thrown, signal);
+          }
+        },
+        signal,
+      );
     } catch (thrown) {
       throw storageError(thrown, signal);
     }
@@ -252,18 +259,30 @@ export class StorageEngine {
     return storageError(thrown, signal);
   }
 
-  /** A session on a root that is whole: nothing cut off, no expired seal, sealed content in place. */
-  private async open(storageId: string, signal: AbortSignal): Promise<Session> {
+  /**
+   * A session on a root that is whole: nothing cut off, no expired seal, sealed content in place. `anyway`: for what relies
+   * on no seal. What keeps sealed content from its place, a full disk or a folder that cannot be taken away, must
+   * not keep a person from the other files, nor from lifting the seal.
+   */
+  private async open(storageId: string, signal: AbortSignal, anyway = false): Promise<Session> {
     const session = await this.prepare(storageId);
-    await enforceSeals(session, signal);
+    try {
+      await enforceSeals(session, signal);
+    } catch (thrown) {
+      // Only when it was undone whole.
+      if (!anyway || signal.aborted || (await session.journal()) !== null) throw thrown;
+    }
     return session;
   }
 
   private async prepare(storageId: string): Promise<Session> {
     const storage = await this.ports.storages.open(storageId);
-    if (storage.fresh) await this.forget(storageId);
+    const isAnother = await this.isAnother(storage);
+    if (isAnother) await this.forget(storage);
     const before = await Session.load(storage, this.ports);
     await requireAttachedRoot(before);
+    // Not before its root is marked: as long as it is new, another's mark does not count.
+    if (isAnother) await this.ports.storages.noteForgotten(storageId);
     await recoverJournal(before);
     if (!this.cleared.has(storageId)) {
       await clearStrays(before);
@@ -274,13 +293,29 @@ export class StorageEngine {
     return session;
   }
 
-  /** What is durable of another attachment under the same id does not count; its files stay as they are. */
-  private async forget(storageId: string): Promise<void> {
+  /** Whether what is durable under its id is of another attachment: an earlier one, or one of another kind beside it. */
+  private async isAnother({ storage_id, kind, fresh }: AttachedStorage): Promise<boolean> {
+    if (fresh) return true;
+    const { kind: known } = await loadRecord(this.ports.state, storage_id);
+    return known !== null && known !== kind;
+  }
+
+  /**
+   * What is durable of another attachment under the same id does not count; its files stay as they are. When it was of
+   * this same root and a job of it was cut off, that is undone first: its files are still in the temp folder, and only the
+   * journal knows their names.
+   */
+  private async forget(storage: AttachedStorage): Promise<void> {
+    const storageId = storage.storage_id;
+    const former = await Session.load(storage, this.ports);
+    const journal = await former.journal();
+    if (journal && (await lookAt(storage.root, tempFolder(journal))).kind === 'directory') {
+      await recoverJournal(former);
+    }
     const keys = await this.ports.state.keys(statePrefix(storageId));
     if (keys.length > 0) await this.ports.state.batch(keys.map((key) => ({ key, delete: true })));
     this.cleared.delete(storageId);
     this.ports.settled.forget(storageId);
-    await this.ports.storages.noteForgotten(storageId);
   }
 }
 

@@ -9,9 +9,21 @@ import { hashStable, READS_IN_FLIGHT } from './hash-file';
 import type { IndexEntry, IndexFile } from './index-entries';
 import type { Job } from './job';
 import { emptyPlan, type Plan } from './journal';
+import { areSameNames } from './marker';
 import { type DeviceEntry, decide } from './merge';
-import { folded, unrepresentable } from './name-checks';
-import { ancestors, isWithin, overlaps, pathProblem, refusal, segments } from './paths';
+import { folded, foldedFurther, unrepresentable } from './name-checks';
+import {
+  ancestors,
+  foldName,
+  isWithin,
+  join,
+  nameOf,
+  overlaps,
+  parentOf,
+  pathProblem,
+  refusal,
+  segments,
+} from './paths';
 import type { FileHandle, RemoteEntry, RemoteFile, Transport } from './ports';
 import { isSurelyUnchanged } from './racy-time';
 import { agreedState, type RemoteStates } from './remote-states';
@@ -226,7 +238,11 @@ class Incoming {
   /** Whether what stands in the way of an incoming entry goes away in this same merge. */
   private async givesWay(looked: Looked): Promise<boolean> {
     if (looked.blocker !== null) return this.leaving.has(looked.blocker);
-    const at = devicePath(this.scope, looked.path);
+    return this.leavesWhole(devicePath(this.scope, looked.path));
+  }
+
+  /** Whether a directory holds nothing but what goes away in this same merge: then it goes too. */
+  private async leavesWhole(at: string): Promise<boolean> {
     if (at === this.scope.mount || this.session.record.links.some((link) => isWithin(link.path, at)))
       return false;
     const found = await this.view.look(at);
@@ -238,13 +254,33 @@ class Incoming {
     return true;
   }
 
+  /** On a root that folds names a directory that comes under another spelling needs the former one's place. */
+  private async makeRoomFor(coming: readonly string[]): Promise<void> {
+    const asked = new Set<string>();
+    for (const path of coming) {
+      for (const at of [path, ...ancestors(path)]) {
+        if (asked.has(at)) continue;
+        asked.add(at);
+        const names = await this.view.namesIn(parentOf(at));
+        if (names.has(nameOf(at))) continue;
+        for (const name of names) {
+          if (foldName(name) === foldName(nameOf(at))) await this.leavesWhole(join(parentOf(at), name));
+        }
+      }
+    }
+  }
+
   /** Everything that is to come must be possible on this root. */
   async checkNames(): Promise<void> {
     const coming = [...this.arriving.keys(), ...this.directories];
     const impossible = new Set(await unrepresentable(coming, this.session.storage.kind, this.view));
     if (this.session.folds) {
+      await this.makeRoomFor(coming);
       const leaving = new Set([...this.leaving.keys(), ...this.emptied]);
       for (const path of await folded(coming, leaving, this.view)) impossible.add(path);
+      const rest = coming.filter((path) => !impossible.has(path));
+      const areSame = (one: string, other: string) => areSameNames(this.session, one, [other]);
+      for (const path of await foldedFurther(rest, areSame)) impossible.add(path);
     }
     if (impossible.size === 0) return;
     if (this.blocked === 'refuse') throw refusal('storage_path_unrepresentable', [...impossible]);

@@ -14,14 +14,19 @@ export const MARKER_NAME = '.endue-storage-id';
 const GONE =
   'The folder of this Storage is gone or is another one. A person must repair it on the Storages page.';
 
-/** Throws `storage_unavailable` unless this root is the attached one. A root seen for the first time is marked. */
+/**
+ * Throws `storage_unavailable` unless this root is the attached one. A root seen for the first time is marked; also one
+ * that was another Storage before: a person attached it anew, perhaps because the id was wrong, and it is attached to no other.
+ */
 export async function requireAttachedRoot(session: Session): Promise<void> {
   const { record, root, storage } = session;
   const marked = await readMarker(root);
-  if (marked === storage.storage_id && record.attached) return;
-  if (record.attached || (marked !== null && marked !== storage.storage_id)) throw gone();
-  if (marked === null) await writeMarker(root, storage.storage_id);
+  if (marked === storage.storage_id && record.attached && record.kind === storage.kind) return;
+  const isAnothers = marked !== null && marked !== storage.storage_id;
+  if ((record.attached && marked === null) || (isAnothers && !storage.fresh)) throw gone();
+  if (marked !== storage.storage_id) await writeMarker(root, storage.storage_id);
   record.attached = true;
+  record.kind = storage.kind;
   if (record.folds === null) record.folds = storage.kind === 'folder' && (await foldsNames(session));
   await session.ports.state.batch([session.writeRecord()]);
 }
@@ -38,7 +43,7 @@ export async function isRootGone(
 ): Promise<boolean> {
   const marked = await readMarker(root);
   if (marked === storage_id) return false;
-  if (marked !== null || (attached && !fresh)) return true;
+  if ((marked !== null || attached) && !fresh) return true;
   try {
     await root.entries()[Symbol.asyncIterator]().next();
     return false;
@@ -85,14 +90,21 @@ async function writeMarker(root: DirectoryHandle, storageId: string): Promise<vo
   }
 }
 
-/** Makes one name and looks for it under two others that a folding root takes for the same. */
-async function foldsNames(session: Session): Promise<boolean> {
+function foldsNames(session: Session): Promise<boolean> {
+  return areSameNames(session, 'caf\u00e9', ['CAF\u00e9', 'cafe\u0301']);
+}
+
+/** Makes one name and looks for it under others: whether the root takes one of them for the same. */
+export async function areSameNames(
+  session: Session,
+  one: string,
+  others: readonly string[],
+): Promise<boolean> {
   const name = `${TEMP_PREFIX}${session.newId()}`;
   const folder = await session.root.getDirectoryHandle(name, { create: true });
   try {
-    await folder.getFileHandle('caf\u00e9', { create: true });
-    const variants = ['CAF\u00e9', 'cafe\u0301'];
-    for (const variant of variants) if ((await lookAt(folder, variant)).kind === 'file') return true;
+    await folder.getFileHandle(one, { create: true });
+    for (const other of others) if ((await lookAt(folder, other)).kind === 'file') return true;
     return false;
   } finally {
     await session.root.removeEntry(name, { recursive: true });

@@ -4,7 +4,7 @@ import type { Job } from './job';
 import type { Revision, Transport } from './ports';
 import { fetchChanges } from './remote-lists';
 import type { RemoteStates } from './remote-states';
-import { advance, differences, type Scope } from './scope';
+import { advance, follow, type Scope } from './scope';
 import type { Session } from './session';
 import type { Transaction } from './transaction';
 
@@ -28,7 +28,7 @@ export class Merging {
   /** `look` sees what is to be merged first and may throw. */
   async merge(look?: (states: RemoteStates) => void): Promise<void> {
     const fetched = await fetchChanges(this.transport, this.scope.base, this.job.signal);
-    const states = differences(this.scope, fetched);
+    const states = follow(this.session, this.scope, fetched);
     look?.(states);
     const brought = await bringIn(
       this.session,

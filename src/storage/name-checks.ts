@@ -3,9 +3,17 @@
  * (storage.md, Paths and names; cases 6, 12). Over handles; changes nothing.
  */
 import pLimit from 'p-limit';
-import type { DeviceView } from './device-view';
+import { type DeviceView, lookAt } from './device-view';
 import { isNameRefused, isNotFound, isOtherKind } from './foreign-errors';
-import { foldName, isUnrepresentable, isUnrepresentablePath, nameOf, parentOf, segments } from './paths';
+import {
+  foldName,
+  isUnrepresentable,
+  isUnrepresentablePath,
+  join,
+  nameOf,
+  parentOf,
+  segments,
+} from './paths';
 import type { RootKind } from './ports';
 
 const LOOKS_IN_FLIGHT = 32;
@@ -74,9 +82,13 @@ export async function folded(
 ): Promise<string[]> {
   const arriving = new Map<string, Map<string, string>>();
   const collisions = new Set<string>();
+  // What is in a directory that collides must not come to the other one.
+  const known = new Map<string, boolean>();
   for (const path of paths) {
     for (let at = path; at !== ''; at = parentOf(at)) {
-      if (await collides(at, arriving, leaving, view)) collisions.add(path);
+      const found = known.get(at) ?? (await collides(at, arriving, leaving, view));
+      known.set(at, found);
+      if (found) collisions.add(path);
     }
   }
   return [...collisions];
@@ -102,5 +114,58 @@ async function collides(
     const at = parent === '' ? there : `${parent}/${there}`;
     if (foldName(there) === fold && !leaving.has(at)) return true;
   }
-  return false;
+  return isTakenForAnother(path, present, leaving, view);
+}
+
+/**
+ * Whether the root finds something under a name that it does not list. What it takes for the same, `ß` and `ss` perhaps, it
+ * knows by tables of its own.
+ */
+async function isTakenForAnother(
+  path: string,
+  present: ReadonlySet<string>,
+  leaving: ReadonlySet<string>,
+  view: DeviceView,
+): Promise<boolean> {
+  const parent = await view.lookDirectory(parentOf(path));
+  if (parent.kind !== 'directory' || (await lookAt(parent.handle, nameOf(path))).kind === 'absent')
+    return false;
+  const fold = foldFurther(nameOf(path));
+  return ![...present].some(
+    (there) => foldFurther(there) === fold && leaving.has(join(parentOf(path), there)),
+  );
+}
+
+/**
+ * Those of `paths`, which come together, whose name or an ancestor's the root takes for that of another of them, by tables of
+ * its own. `areSame` asks it; it is asked only about names that some root might take for the same.
+ */
+export async function foldedFurther(
+  paths: readonly string[],
+  areSame: (one: string, other: string) => Promise<boolean>,
+): Promise<string[]> {
+  const coming = new Map<string, Set<string>>();
+  const second = new Set<string>();
+  const isSecond = async (at: string): Promise<boolean> => {
+    const name = nameOf(at);
+    const key = JSON.stringify([parentOf(at), foldFurther(name)]);
+    const names = coming.get(key) ?? new Set<string>();
+    coming.set(key, names);
+    if (names.has(name)) return second.has(at);
+    for (const other of names) if (await areSame(other, name)) second.add(at);
+    names.add(name);
+    return second.has(at);
+  };
+  const found: string[] = [];
+  for (const path of paths) {
+    let collides = false;
+    for (let at = path; at !== ''; at = parentOf(at)) if (await isSecond(at)) collides = true;
+    if (collides) found.push(path);
+  }
+  return found;
+}
+
+/** As far as any root may go: full case folding, compatible forms. */
+function foldFurther(name: string): string {
+  return foldName(name.normalize('NFKC').toUpperCase());
 }

@@ -1,6 +1,6 @@
 /**
  * Follows the cursors of `tree` and `changes` to their end (storage-transport.md). One page is held at a time.
- * A server that leads in a circle, changes the revision on the way, or sends empty pages without end is
+ * A server that leads in a circle, changes the revision on the way, or sends pages without end is
  * `storage_transport_failed`.
  */
 import { AgentError } from '../protocol/errors';
@@ -8,6 +8,8 @@ import type { RemoteChange, RemoteEntry, Revision, Transport } from './ports';
 
 /** Pages in a row that may be empty although a cursor follows. [ours] */
 const EMPTY_PAGES_ALLOWED = 100;
+/** More than any device holds; a list without end would fill the memory, and end the connection with it. [ours] */
+export const MOST_ITEMS = 2_000_000;
 
 /** Every entry under `path` in `revision`, page by page. Errors: those of `Transport.tree`. */
 export async function* treePages(
@@ -52,13 +54,16 @@ class Course {
   readonly #cursors = new Set<string>();
   #revision: Revision | undefined;
   #empty = 0;
+  #items = 0;
 
   check(revision: Revision, items: number, next: string | null): void {
     this.#revision ??= revision;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
+    this.#items += items;
     const astray =
       revision !== this.#revision ||
       this.#empty > EMPTY_PAGES_ALLOWED ||
+      this.#items > MOST_ITEMS ||
       (next !== null && this.#cursors.has(next));
     if (astray) {
       throw new AgentError(

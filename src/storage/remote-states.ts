@@ -60,11 +60,20 @@ export function outstanding(index: Index, states: RemoteStates): RemoteStates {
   return left;
 }
 
-/** Only the states within one of `paths`; all of them when there are none or one is the root. */
+/**
+ * Only the states within one of `paths`, and of what gives way above one that is there; all of them when there are none or
+ * one is the root. A file that became the directory of a chosen path goes with it: as long as it stayed, the path could
+ * not be on the device, and would look deleted there.
+ */
 export function statesWithin(states: RemoteStates, paths: readonly string[]): RemoteStates {
   if (paths.length === 0) return states;
   const chosen: RemoteStates = new Map();
-  for (const [path, remote] of states) if (paths.some((top) => isWithin(path, top))) chosen.set(path, remote);
+  for (const [path, remote] of states) {
+    if (!paths.some((top) => isWithin(path, top))) continue;
+    chosen.set(path, remote);
+    if (remote === null) continue;
+    for (const above of ancestors(path)) if (states.get(above) === null) chosen.set(above, null);
+  }
   return chosen;
 }
 

@@ -97,3 +97,33 @@ export function differences(
 ): RemoteStates {
   return outstanding(scope.index, remoteStates(scope, fetched.changes, fetched.full));
 }
+
+/**
+ * The same for who is to follow the remote. A server that no longer knows the base, and has nothing at all of what was
+ * saved, lost its content or is another one: that is never read as "everything was deleted", as little as a device that is
+ * suddenly empty. Then nothing is agreed on any more: the device's files are unsaved, and the next commit brings them there.
+ */
+export function follow(
+  session: Session,
+  scope: Scope,
+  fetched: { changes: readonly RemoteChange[]; full: boolean },
+): RemoteStates {
+  if (isNothingLeft(scope, fetched)) {
+    session.unsettle();
+    forget(scope);
+  }
+  return differences(scope, fetched);
+}
+
+/** Files were saved, and neither the path nor the content of any of them is in the whole tree, which was read anew. */
+export function isNothingLeft(
+  { base, index }: Scope,
+  { changes, full }: { changes: readonly RemoteChange[]; full: boolean },
+): boolean {
+  if (!full || base === null) return false;
+  const saved = new Set<string>();
+  for (const [path, entry] of index) if (entry.type === 'file') saved.add(path).add(entry.sha256);
+  const isKnown = (change: RemoteChange) =>
+    change.op === 'put' && change.type === 'file' && (saved.has(change.path) || saved.has(change.sha256));
+  return saved.size > 0 && !changes.some(isKnown);
+}

@@ -11,6 +11,7 @@ import type {
   DirectoryHandle,
   Random,
   Revision,
+  RootKind,
   StateChange,
   StateStore,
   StorageDirectory,
@@ -33,6 +34,8 @@ export interface LinkRecord {
 export interface StorageRecord {
   /** The marker file was written: from now on it must be there. */
   attached: boolean;
+  /** Of the root it is about; null while nobody looked. */
+  kind: RootKind | null;
   /** Whether the root folds case or Unicode form; null while nobody looked. */
   folds: boolean | null;
   base: Revision | null;
@@ -44,6 +47,7 @@ export interface StorageRecord {
 
 const NEW_RECORD: StorageRecord = {
   attached: false,
+  kind: null,
   folds: null,
   base: null,
   saved_at: null,
@@ -144,7 +148,8 @@ export class Session {
 
 export async function loadRecord(state: StateStore, storageId: string): Promise<StorageRecord> {
   const stored = (await state.get(recordKey(storageId))) as StorageRecord | undefined;
-  return structuredClone(stored ?? NEW_RECORD);
+  // What was written before a field was there lacks it.
+  return structuredClone({ ...NEW_RECORD, ...stored });
 }
 
 /** Ids are opaque text, unpaired surrogates and all: as JSON they are one clean key each. */

@@ -104,7 +104,10 @@ export class Transaction {
       if (changes.length > 0) await this.write(...changes);
       return;
     }
-    await undoJournal(this.session, this.journal, this.distrusted);
+    // The batch that was to end it may have come to be after all: then what it says is so, and nothing is undone.
+    const written = await this.session.journal();
+    if (written?.phase === 'finished') await clear(this.session, written);
+    else await undoJournal(this.session, this.journal, this.distrusted);
   }
 
   private async open(change?: () => void): Promise<Journal> {

@@ -2,7 +2,7 @@
  * The Storages page and its row in the popup (storage.md, Attaching a Storage; ui.md, Popup 3), by keyboard and by a real
  * folder that is dropped, against the built extension.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBrowser, EXTENSION_ID, newProfile, removeProfile } from './harness/agent-browser';
@@ -251,6 +251,23 @@ describe('a folder of this computer', () => {
     await person.sees('“Work” is detached.');
     expect(existsSync(file)).toBe(true);
     await person.leave();
+  });
+
+  it('detached, because the id was wrong perhaps, it can be attached under another one', async () => {
+    const marker = () => readFileSync(join(work.path, '.endue-storage-id'), 'utf8');
+    await until('the folder was the other one', () => marker().includes('st_work'));
+    const person = await openPage();
+    await work.dropOn(person.page);
+    await person.sees(`Folder: ${work.name}`);
+    await fill(person, 'storage-id', 'st_right');
+    await fill(person, 'storage-name', 'Right');
+    await person.click('Attach');
+    const back = await backAgain(person);
+    await back.sees('Chrome allows “Right” on every visit.');
+    expect(await card(back, 'Right')).toContain('Right Access kept Folder of this computer');
+    await until('the folder is this one', () => marker().includes('st_right'));
+    expect(await storages()).toMatchObject([{ storage_id: 'st_right', gone: false }]);
+    await back.leave();
   });
 });
 

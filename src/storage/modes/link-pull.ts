@@ -8,7 +8,7 @@ import { ancestors, isWithin, quote, requirePath, segments } from '../paths';
 import type { Revision, Transport } from '../ports';
 import { fetchChanges, fetchTree } from '../remote-lists';
 import type { RemoteStates } from '../remote-states';
-import { advance, differences, forget, linkScope, type Scope } from '../scope';
+import { advance, differences, follow, forget, linkScope, type Scope } from '../scope';
 import { activeSeals, requireUnsealed } from '../seals';
 import type { LinkRecord, Session } from '../session';
 import type { Transaction } from '../transaction';
@@ -26,7 +26,7 @@ export const linkPull: Mode = async (session, transaction, input, job) => {
   }
   // Its folder was deleted here: that deletes nothing in the target.
   if (there.kind === 'absent') forget(scope);
-  const { revision, states } = await remote(transport, scope, need(input, 'revision'), job);
+  const { revision, states } = await remote(session, transport, scope, need(input, 'revision'), job);
   const { kept } = await bringIn(session, transaction, transport, scope, states, job, 'refuse');
   await ensureFolder(session, transaction, path, job);
   advance(scope, revision);
@@ -54,6 +54,7 @@ function takeLink(session: Session, linkId: string, path: string): LinkRecord {
 }
 
 async function remote(
+  session: Session,
   transport: Transport,
   scope: Scope,
   wanted: Revision,
@@ -65,7 +66,7 @@ async function remote(
     return { revision: wanted, states: differences(scope, { changes, full: true }) };
   }
   const fetched = await fetchChanges(transport, scope.base, job.signal);
-  return { revision: fetched.revision, states: differences(scope, fetched) };
+  return { revision: fetched.revision, states: follow(session, scope, fetched) };
 }
 
 /** A link of an empty target is an empty folder. */

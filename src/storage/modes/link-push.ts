@@ -11,7 +11,7 @@ import { Merging } from '../merge-step';
 import type { CommitBody } from '../ports';
 import { fetchChanges } from '../remote-lists';
 import type { RemoteStates } from '../remote-states';
-import { advance, applyEntries, differences, forget, linkScope } from '../scope';
+import { advance, applyEntries, differences, follow, forget, linkScope } from '../scope';
 import { uploadChanges } from '../upload';
 import { ensureFolder } from './link-pull';
 import { type Mode, need, needLink } from './mode';
@@ -39,7 +39,7 @@ export const linkPush: Mode = async (session, transaction, input, job) => {
   const overwritten = new Set<string>();
   const unstable: string[] = [];
   const fetched = await fetchChanges(transport, scope.base, job.signal);
-  let unseen = differences(scope, fetched);
+  let unseen = follow(session, scope, fetched);
   const merging = new Merging(session, transaction, transport, scope, job);
   let merged = false;
   let entries: LocalChanges['entries'] = new Map();

@@ -3,7 +3,7 @@ import { bringIn } from '../incoming';
 import { requirePath } from '../paths';
 import { fetchChanges } from '../remote-lists';
 import { statesWithin } from '../remote-states';
-import { advance, differences, storageScope } from '../scope';
+import { advance, follow, storageScope } from '../scope';
 import { type Mode, need } from './mode';
 
 /** `paths` may name directories; without any, everything that changed is brought. */
@@ -14,7 +14,7 @@ export const pathSync: Mode = async (session, transaction, input, job) => {
   need(input, 'revision');
   const scope = await storageScope(session);
   const fetched = await fetchChanges(transport, scope.base, job.signal);
-  const states = differences(scope, fetched);
+  const states = follow(session, scope, fetched);
   const wanted = statesWithin(states, paths);
   const { kept } = await bringIn(session, transaction, transport, scope, wanted, job, 'refuse');
   // The base passes over nothing that was not brought.

@@ -12,7 +12,7 @@ import { isWithin, quote, relativeTo, segments } from '../paths';
 import type { Transport } from '../ports';
 import { fetchChanges } from '../remote-lists';
 import type { RemoteStates } from '../remote-states';
-import { applyEntries, differences, type Scope, storageScope } from '../scope';
+import { applyEntries, differences, isNothingLeft, type Scope, storageScope } from '../scope';
 import { activeSeals, requireRemovable } from '../seals';
 import type { Session } from '../session';
 import type { Transaction } from '../transaction';
@@ -101,7 +101,14 @@ async function requireNothingUnseen(
   path: string,
   job: Job,
 ): Promise<void> {
-  requireApart(differences(scope, await fetchChanges(transport, scope.base, job.signal)), path);
+  const fetched = await fetchChanges(transport, scope.base, job.signal);
+  if (isNothingLeft(scope, fetched)) {
+    throw new AgentError(
+      'storage_state_conflict',
+      'The platform has nothing left of what was saved of this Storage. Save it with save_path first.',
+    );
+  }
+  requireApart(differences(scope, fetched), path);
 }
 
 function requireApart(states: RemoteStates, path: string): void {

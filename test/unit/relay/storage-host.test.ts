@@ -4,6 +4,7 @@ import {
   HEARTBEATS_MISSED,
   JOB_REPLY_HELD_MS,
   OUTCOME_KEPT_MS,
+  OVERDUE_PATIENCE_MS,
   StorageHost,
 } from '../../../src/relay/storage-host';
 import type { FromWorker, KnownStorage, ToWorker } from '../../../src/storage/worker-messages';
@@ -207,6 +208,35 @@ describe('the storage host', () => {
     }
     expect(rig.ended).toEqual([]);
     rig.done('a');
+  });
+
+  test('a job that does not end long after its deadline is given up with its worker: others wait for it', async () => {
+    const rig = new Rig();
+    void rig.run('stuck', { remaining_ms: 60_000 });
+    const alive = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += HEARTBEAT_MS) {
+        await rig.pass(HEARTBEAT_MS);
+        rig.hear({ type: 'pong' });
+      }
+    };
+    await alive(60_000);
+    expect(rig.told[0]).toContainEqual({ type: 'abort', key: 'stuck', code: 'timeout' });
+    await alive(OVERDUE_PATIENCE_MS - 2 * HEARTBEAT_MS);
+    expect(rig.ended).toEqual([]);
+    await alive(2 * HEARTBEAT_MS);
+    expect(rig.ended).toEqual([0]);
+    expect(rig.told).toHaveLength(2);
+    expect(await rig.run('stuck')).toMatchObject({ state: 'done', outcome: { code: 'outcome_unknown' } });
+  });
+
+  test('a job that ends after its deadline, with what it had begun undone, costs no worker', async () => {
+    const rig = new Rig();
+    void rig.run('late', { remaining_ms: 10_000 });
+    await rig.pass(10_000);
+    rig.hear({ type: 'pong' });
+    rig.done('late');
+    await rig.pass(OVERDUE_PATIENCE_MS * 2);
+    expect(rig.ended).toEqual([]);
   });
 
   test('nothing is asked of a worker without a job', async () => {

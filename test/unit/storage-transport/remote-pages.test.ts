@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RemoteChange, RemoteEntry } from '../../../src/storage/ports';
-import { type ChangesStep, changesPages, treePages } from '../../../src/storage/remote-pages';
+import type { RemoteChange, RemoteEntry, Transport } from '../../../src/storage/ports';
+import { fetchChanges, fetchTree } from '../../../src/storage/remote-lists';
+import { type ChangesStep, changesPages, MOST_ITEMS, treePages } from '../../../src/storage/remote-pages';
 import { type Bench, bench, codeOf, never } from './harness';
 
 let b: Bench;
@@ -108,4 +109,20 @@ describe('the pages of changes', () => {
     });
     expect(await codeOf(collect(null))).toBe('storage_transport_failed');
   });
+});
+
+test('pages without end, each with a cursor of its own, are storage_transport_failed before they fill the memory', async () => {
+  const entry = { type: 'directory' as const, path: 'again' };
+  const entries = new Array<typeof entry>(MOST_ITEMS / 10).fill(entry);
+  const changes = entries.map((each) => ({ op: 'put' as const, ...each }));
+  let pages = 0;
+  const endless: Pick<Transport, 'tree' | 'changes'> = {
+    tree: async () => ({ revision: 1, entries, next_cursor: `c${++pages}` }),
+    changes: async () => ({ expired: false, revision: 1, changes, next_cursor: `c${++pages}` }),
+  };
+  const signal = never();
+  const transport = endless as Transport;
+  expect(await codeOf(fetchTree(transport, 1, '', signal))).toBe('storage_transport_failed');
+  expect(await codeOf(fetchChanges(transport, null, signal))).toBe('storage_transport_failed');
+  expect(pages).toBe(22);
 });

@@ -54,6 +54,98 @@ describe('case 6: name identity', () => {
     expect(server.downloads).toBe(0);
   });
 
+  test('a folder that another writer renamed by case only comes under its new name, also what is deeper in it', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    for (const path of ['docs/x', 'docs/in/y', 'other']) device.disk.write(path, path);
+    await device.save();
+    world.pass();
+    const after = { 'Docs/In/y': 'docs/in/y', 'Docs/x': 'docs/x', other: 'other' };
+    await server.write('s1', { docs: null, 'Docs/x': 'docs/x', 'Docs/In/y': 'docs/in/y' });
+    expect(await device.sync()).toMatchObject({ kept: [] });
+    expect(device.disk.tree()).toEqual(after);
+    await device.save();
+    expect(server.tree('s1')).toEqual(after);
+  });
+
+  test('the same rename while it holds something unsaved is refused by name, and nothing is touched', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    device.disk.write('docs/x', '1');
+    await device.save();
+    world.pass();
+    device.disk.write('docs/mine', 'm');
+    await server.write('s1', { docs: null, 'Docs/x': '1' });
+    expect(await codeOf(device.sync())).toBe('storage_path_unrepresentable');
+    expect(device.disk.tree()).toEqual({ 'docs/mine': 'm', 'docs/x': '1' });
+  });
+
+  test('what only the root itself takes for the same (ß and ss) is refused by name too', async () => {
+    const { device, server } = new World('folder', { folds: true });
+    device.disk.write('stra\u00dfe', 'mine');
+    await device.save();
+    await server.write('s1', { strasse: 'theirs' });
+    expect(await codeOf(device.sync())).toBe('storage_path_unrepresentable');
+    expect(device.disk.tree()).toEqual({ 'stra\u00dfe': 'mine' });
+    expect(await device.save()).toMatchObject({ deferred: ['strasse'] });
+    expect(server.tree('s1')).toEqual({ strasse: 'theirs', 'stra\u00dfe': 'mine' });
+  });
+
+  test('two of such names that come together: one waits, and neither is overwritten or deleted', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    device.disk.write('a', 'a');
+    await device.save();
+    const theirs = { 'ma\u00df': '1', mass: '2', 'wei\u00df/x': '3', 'weiss/y': '4', 'weiss/z': '5' };
+    await server.write('s1', theirs);
+    expect(await codeOf(device.sync())).toBe('storage_path_unrepresentable');
+    expect(device.disk.tree()).toEqual({ a: 'a' });
+    const { deferred } = await device.save();
+    expect(deferred).toHaveLength(3);
+    world.pass();
+    await device.save();
+    expect(server.tree('s1')).toEqual({ a: 'a', ...theirs });
+    const waiting = deferred as string[];
+    const here = Object.entries({ a: 'a', ...theirs }).filter(([at]) => !waiting.includes(at));
+    expect(device.disk.tree()).toEqual(Object.fromEntries(here));
+    expect(device.temps()).toEqual([]);
+    const revision = await server.stageBeside('s1', [
+      ['p/ma\u00df', '1'],
+      ['p/mass', '2'],
+    ]);
+    const place = device.run({ mode: 'place_path', storage_id: 's1', path: 'p', revision });
+    expect(await codeOf(place)).toBe('storage_path_unrepresentable');
+  });
+
+  test('where the root tells them apart, both come', async () => {
+    const { device, server } = new World('folder');
+    await server.write('s1', { 'ma\u00df': '1', mass: '2' });
+    await device.sync();
+    expect(device.disk.tree()).toEqual({ 'ma\u00df': '1', mass: '2' });
+  });
+
+  test('the same as a rename by another writer: the one gives way to the other', async () => {
+    const world = new World('folder', { folds: true });
+    const { device, server } = world;
+    device.disk.write('stra\u00dfe', 'a');
+    await device.save();
+    world.pass();
+    await server.write('s1', { 'stra\u00dfe': null, strasse: 'a' });
+    await device.sync();
+    expect(device.disk.tree()).toEqual({ strasse: 'a' });
+  });
+
+  test('all of a folder whose name falls together with another waits, not only the first of it', async () => {
+    const { device, server } = new World('folder', { folds: true });
+    device.disk.write('dir/x', '1');
+    await device.save();
+    await server.write('s1', { 'DIR/y': '2', 'DIR/z': '3' });
+    expect(await device.save()).toMatchObject({ deferred: ['DIR/y', 'DIR/z'] });
+    await device.save();
+    expect(device.disk.tree()).toEqual({ 'dir/x': '1' });
+    expect(server.tree('s1')).toEqual({ 'DIR/y': '2', 'DIR/z': '3', 'dir/x': '1' });
+  });
+
   test('two that come together are refused too', async () => {
     const { device, server } = new World('folder', { folds: true });
     const revision = await server.stageBeside('s1', [

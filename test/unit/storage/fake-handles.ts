@@ -230,7 +230,8 @@ export class FakeDisk {
 }
 
 function fold(name: string): string {
-  return name.normalize('NFC').toLowerCase();
+  // As APFS does: also `ß` and `ss` are the same.
+  return name.normalize('NFC').toUpperCase().toLowerCase();
 }
 
 /** The measured list of chrome-facts.md, said another way than in the code under test. */

@@ -17,6 +17,8 @@ export class Fate {
   readonly log: Operation[] = [];
   /** May throw what the API would; may also do what another program does at that moment. */
   trouble: ((operation: Operation) => void | Promise<void>) | null = null;
+  /** The same after the effect: what is done, and said not to be. */
+  afterthought: ((operation: Operation) => void | Promise<void>) | null = null;
 
   constructor(private readonly killAt: { n: number; when: 'before' | 'after' } | null = null) {
     this.died = new Promise((resolve) => {
@@ -38,6 +40,7 @@ export class Fate {
     if (this.dead) return never();
     await this.trouble?.(operation);
     const result = await effect();
+    await this.afterthought?.(operation);
     if (killed === 'after') return this.die();
     if (this.dead) return never();
     return result;

@@ -293,3 +293,28 @@ test('moves are exact: names of 249 to 255 bytes are placed although they cannot
   await device.sync();
   expect(device.disk.read(name)).toBe('long');
 });
+
+test('a job whose end was written but not answered, and cannot be looked up, is not undone: no mixture of two states', async () => {
+  const { device, server } = await saved({ a: '1', b: '1' });
+  await server.write('s1', { a: '2', b: null });
+  let lost = false;
+  device.fate.afterthought = ({ name }) => {
+    const ends = JSON.stringify(device.data.get('storage/"s1"/journal') ?? null).includes('"finished"');
+    if (name !== 'state: batch' || !ends || lost) return;
+    lost = true;
+    device.fate.trouble = () => {
+      device.fate.trouble = null;
+      throw new AgentError('internal_error');
+    };
+    throw new AgentError('internal_error');
+  };
+  expect(await codeOf(device.sync())).toBe('internal_error');
+  expect(lost).toBe(true);
+  expect(device.disk.tree()).toEqual({ a: '2' });
+  expect(device.temps()).toEqual([]);
+  // Neither side has anything to tell the other.
+  const commits = server.commits.length;
+  await device.save();
+  expect(server.commits.length).toBe(commits);
+  expect(server.tree('s1')).toEqual({ a: '2' });
+});

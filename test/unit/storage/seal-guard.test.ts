@@ -233,3 +233,60 @@ test('the seal is set before the scan: what is saved is what is sealed', async (
   await world.device.save('d', { seal: true });
   expect(seen).toEqual([true]);
 });
+
+describe('what keeps sealed content from its place', () => {
+  const read = (device: Device, path: string) =>
+    device.engine.perform(
+      's1',
+      device.signal,
+      async ({ root }) => (await (await root.getFileHandle(path)).getFile()).size,
+      'reads',
+    );
+
+  /** Another program put a folder there that Chrome cannot take away: it holds a symbolic link. */
+  async function unremovable(): Promise<Device> {
+    const { device } = await sealed('folder');
+    device.disk.remove('d/x');
+    device.disk.write('d/x/theirs', 't');
+    device.disk.hide('d/x/link');
+    return device;
+  }
+
+  test('does not keep a person from the other files, nor from lifting the seal', async () => {
+    const device = await unremovable();
+    expect(await read(device, 'free')).toBe(1);
+    expect(await codeOf(device.save('free'))).toBe('storage_state_conflict');
+    expect(device.disk.read('d/x/theirs')).toBe('t');
+    expect([device.temps(), device.recovered()]).toEqual([[], []]);
+    await device.run({ mode: 'unseal_path', storage_id: 's1', path: 'd' });
+    await device.save('free');
+  });
+
+  test('the same with a full disk', async () => {
+    const { device } = await sealed('folder');
+    device.disk.write('d/x', 'theirs');
+    device.disk.room = 0;
+    expect(await read(device, 'free')).toBe(1);
+    expect(await codeOf(device.save('free'))).toBe('storage_quota_exceeded');
+    expect(device.disk.read('d/x')).toBe('theirs');
+    device.disk.room = Number.POSITIVE_INFINITY;
+    await device.save('free');
+    expect(device.disk.read('d/x')).toBe('X');
+    expect(device.recovered()).toEqual(['theirs']);
+  });
+
+  test('what cannot even be undone now keeps everybody out, until it is', async () => {
+    const { device } = await sealed('folder');
+    device.disk.write('d/x', 'theirs');
+    let broken = false;
+    device.fate.trouble = ({ name }) => {
+      if (name === 'move') broken = true;
+      if (broken) throw new DOMException('x', 'NotAllowedError');
+    };
+    expect(await codeOf(read(device, 'free'))).toBe('storage_unavailable');
+    device.fate.trouble = null;
+    expect(await read(device, 'free')).toBe(1);
+    expect(device.disk.read('d/x')).toBe('X');
+    expect(device.recovered()).toEqual(['theirs']);
+  });
+});

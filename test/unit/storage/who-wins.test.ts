@@ -1,5 +1,7 @@
 /** storage.md, Who wins: each sentence. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { AgentError } from '../../../src/protocol/errors';
+import { MemoryServer } from './memory-server';
 import { codeOf, World } from './world';
 
 async function saved(files: Record<string, string>, kind: 'browser' | 'folder' = 'browser'): Promise<World> {
@@ -219,3 +221,139 @@ test.each(['', 'a', 'd'])(
     }
   },
 );
+
+test('path_sync of a path whose folder was a file: the file gives way with it, and nothing is deleted by the next save', async () => {
+  const world = await saved({ foo: '1', z: '9' });
+  const { device, server } = world;
+  await server.write('s1', { foo: null, 'foo/bar/new': 'theirs' });
+  expect(await device.sync(['foo/bar'])).toMatchObject({ kept: [] });
+  expect(device.disk.tree()).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+  await device.save();
+  expect(server.tree('s1')).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+  expect(device.disk.tree()).toEqual({ 'foo/bar/new': 'theirs', z: '9' });
+});
+
+test('the same with an unsaved file: it stays', async () => {
+  const { device, server } = await saved({ foo: '1', z: '9' });
+  device.disk.write('foo', 'mine');
+  await server.write('s1', { foo: null, 'foo/bar': 'theirs' });
+  expect(await device.sync(['foo/bar'])).toMatchObject({ kept: ['foo', 'foo/bar'] });
+  expect(device.disk.tree()).toEqual({ foo: 'mine', z: '9' });
+});
+
+describe('a server that knows nothing any more of what was saved is never read as "everything was deleted"', () => {
+  const FILES = { a: '1', b: '2', 'd/c': '3' };
+
+  async function forgotten(): Promise<World> {
+    const world = await saved(FILES);
+    const other = new MemoryServer();
+    // Its first revisions are others.
+    for (const id of ['x', 'y', 'z', 's1', 's2']) other.create(id);
+    world.server = other;
+    return world;
+  }
+
+  test('save_path brings the files there again, and what the server has to the device', async () => {
+    const world = await forgotten();
+    await world.server.write('s1', { other: 'x' });
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({ ...FILES, other: 'x' });
+    expect(world.server.tree('s1')).toEqual({ ...FILES, other: 'x' });
+    expect(world.server.violations).toEqual([]);
+  });
+
+  test('a single file too: it may exist nowhere else any more', async () => {
+    const world = await saved({ a: '1' });
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({ a: '1' });
+    expect(world.server.tree('s1')).toEqual({ a: '1' });
+  });
+
+  test('path_sync leaves them as unsaved, and the save after it brings them there', async () => {
+    const world = await forgotten();
+    await world.device.sync();
+    expect(world.device.disk.tree()).toEqual(FILES);
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+  });
+
+  test('save_path of a part brings that part, a later one the rest, also where it is proven that nothing moved', async () => {
+    const world = new World();
+    world.device.stillness = { mark: async () => ({ watch: {}, changes: 0 }), stillSince: async () => true };
+    world.device.boot();
+    for (const [path, content] of Object.entries(FILES)) world.device.disk.write(path, content);
+    await world.device.save();
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    await world.device.save('d');
+    expect(world.server.tree('s1')).toEqual({ 'd/c': '3' });
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+  });
+
+  test('remove_path is storage_state_conflict: the device may have the only copy', async () => {
+    const world = await saved(FILES);
+    const { hash } = await world.device.save('d');
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1']) world.server.create(id);
+    const removal = {
+      mode: 'remove_path',
+      storage_id: 's1',
+      path: 'd',
+      expected_hash: String(hash),
+    } as const;
+    expect(await codeOf(world.device.run(removal))).toBe('storage_state_conflict');
+    expect(world.device.disk.tree()).toEqual(FILES);
+  });
+
+  test('a save that fails after it has changed nothing: the next one brings them all the same', async () => {
+    const world = await forgotten();
+    world.server.trouble = (call) => {
+      if (call === 'commit') throw new AgentError('storage_transport_failed');
+    };
+    expect(await codeOf(world.device.save())).toBe('storage_transport_failed');
+    world.server.trouble = null;
+    await world.device.save();
+    expect(world.server.tree('s1')).toEqual(FILES);
+    expect(world.device.disk.tree()).toEqual(FILES);
+  });
+
+  test('a server that only forgot the revision is followed, as long as something of what was saved is there', async () => {
+    const world = await saved(FILES);
+    const base = world.server.head('s1');
+    await world.server.write('s1', { a: null, b: null, 'moved/c': '3', d: null });
+    world.server.forget('s1', base);
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({ 'moved/c': '3' });
+  });
+
+  test('what it tells as deletions since the base is deleted', async () => {
+    const world = await saved(FILES);
+    await world.server.write('s1', { a: null, b: null, d: null });
+    await world.device.save();
+    expect(world.device.disk.tree()).toEqual({});
+  });
+
+  test('inside a link: link_pull leaves its files, and link_push brings them there again', async () => {
+    const world = new World();
+    world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
+    await world.server.write('s2', { a: '1', b: '2' });
+    const pull = () =>
+      world.device.run({
+        mode: 'link_pull',
+        link_id: 'l1',
+        path: 'l',
+        revision: world.server.head('s2'),
+      });
+    await pull();
+    world.server = new MemoryServer();
+    for (const id of ['x', 'y', 'z', 's1', 's2']) world.server.create(id);
+    world.server.link('l1', 's1', 'l', { storage_id: 's2', path: '' });
+    await pull();
+    expect(world.device.disk.tree()).toEqual({ 'l/a': '1', 'l/b': '2' });
+    await world.device.run({ mode: 'link_push', link_id: 'l1' });
+    expect(world.server.tree('s2')).toEqual({ a: '1', b: '2' });
+  });
+});

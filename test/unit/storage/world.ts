@@ -21,6 +21,10 @@ const START = Date.UTC(2026, 5, 1, 12);
 export class Device {
   readonly disks = new Map<string, FakeDisk>();
   vault: FakeDisk;
+  /** Attached anew under an id that was known before. */
+  readonly fresh = new Set<string>();
+  /** Attached in another way than the others. */
+  readonly kinds = new Map<string, RootKind>();
   readonly data = new Map<string, unknown>();
   readonly progress: Progress[] = [];
   fate = new Fate();
@@ -76,10 +80,17 @@ export class Device {
         open: async (id) => {
           const disk = this.disks.get(id);
           if (!disk) throw new AgentError('storage_unknown');
-          return { storage_id: id, name: id, kind: this.kind, root: disk.root(fate) };
+          const fresh = this.fresh.has(id);
+          return {
+            storage_id: id,
+            name: id,
+            kind: this.kinds.get(id) ?? this.kind,
+            root: disk.root(fate),
+            fresh,
+          };
         },
         list: async () => [...this.disks.keys()],
-        noteForgotten: async () => undefined,
+        noteForgotten: async (id) => void this.fresh.delete(id),
         vault: async () => this.vault.root(fate),
       },
     });

@@ -560,3 +560,22 @@ describe('storage.md, Nothing is half: killed at every operation, the next start
     60_000,
   );
 });
+
+test('case 6: a name that the root takes for another file’s is refused, and that file stays', async () => {
+  use('folder', { folds: true });
+  device.disk.write('stra\u00dfe', 'mine');
+  const theirs = { path: 'strasse', text: 'theirs' };
+  expect(await code('file_write', theirs)).toBe('storage_path_unrepresentable');
+  // The marker by the long s.
+  const marker = { path: '.endue-\u017ftorage-id', text: 'x' };
+  expect(await code('file_write', marker)).toBe('storage_path_unrepresentable');
+  device.disk.write('other', 'o');
+  const move = { path: 'other', to: 'strasse', overwrite: true };
+  expect(await code('file_move', move)).toBe('storage_path_unrepresentable');
+  expect(device.disk.tree()).toEqual({ other: 'o', 'stra\u00dfe': 'mine' });
+  // The Storage still is the one that was attached.
+  await ok('file_list', { path: '' });
+  // Its own name by another spelling it may have.
+  await ok('file_move', { path: 'stra\u00dfe', to: 'strasse' });
+  expect(device.disk.tree()).toEqual({ other: 'o', strasse: 'mine' });
+});
