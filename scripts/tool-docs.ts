@@ -17,10 +17,17 @@ const CLASSES: Record<string, string> = {
   powerful: 'can do more than a page can: a person is asked first',
 };
 
+const CALLING = [
+  'An example is the body of a command. With the stand-in platform (`npm run relay`, whose own lines hold the address and `$device`) it is sent so; `wait` keeps the call open for the result:',
+  '```sh\ncurl -s -X POST http://127.0.0.1:8787/api/v1/resources/$device/commands \\\n  -H \'Content-Type: application/json\' -d \'{"command":"tab_list","input":{},"wait":true,"timeout_ms":60000}\'\n```',
+  'Every `tab_id`, `ref`, `image_id`, `cursor` and `storage_id` in the examples is of the browser they were recorded in, and so are the hosts: take yours from `tab_list`, `page_snapshot`, `workspace_info` and other answers. Without `storage_id`, file tools mean the only Storage that is attached. `timeout_ms` says how long a command may take, the time a person has to allow it included.',
+].join('\n\n');
+
 export function toolDocs(tools: readonly Tool[], examples: ToolExamples): string {
   return `${[
     '# Tools',
     'Made from the registry (`src/tools/registry.ts`) by `npx tsx scripts/generate.ts`; do not edit. The examples are real answers, recorded by `npx tsx scripts/record-examples.ts`; long texts in them are cut at "…".',
+    CALLING,
     overview(tools),
     ...tools.map((tool) => section(tool, examples[tool.name])),
   ].join('\n\n')}\n`;

@@ -221,6 +221,32 @@ describe('case 1: the paste box', () => {
 });
 
 describe('what a person can do about it', () => {
+  it('the second click of a double click on Connect does not hit what comes in its place', async () => {
+    await notEnrolled();
+    const device = world.relay.createDevice();
+    const person = await openPopup(NOT_ENROLLED);
+    await person.paste(JSON.stringify(device.enrollment));
+    await person.page.evaluate(`new MutationObserver(() => {
+      const [pause] = __named('Pause');
+      if (!pause || globalThis.__clicked) return;
+      globalThis.__clicked = true;
+      pause.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 2 }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await person.click('Connect');
+    await until('Pause was clicked as it came', () =>
+      person.page.evaluate<boolean>('globalThis.__clicked === true'),
+    );
+    await world.relay.waitForOnline(device);
+    await person.sentenceIs(ONLINE);
+    // It is there for a click that is meant for it.
+    await person.click('Pause');
+    await person.sentenceIs(/^Paused/);
+    expect(device.connections).toHaveLength(1);
+    await person.click('Resume');
+    await person.sentenceIs(ONLINE);
+    await person.leave();
+  });
+
   it('Use another enrollment: keeps the old one until the new one is there, then replaces it', async () => {
     const { relay } = world;
     const [first, second] = [await online(), relay.createDevice()];

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ToolResponseFrame } from '../../src/protocol/frames';
 import type { JsonObject } from '../../src/protocol/json';
 import { treeHash } from '../../src/storage/tree-hash';
+import { startFakeRelay } from '../fake-relay/fake-relay';
 import { attachStorageWorker } from './harness/storage-probes';
 import { attachBrowserStorage } from './harness/storages';
 import { until } from './harness/until';
@@ -282,6 +283,48 @@ async function heldSave(timeout_ms = 60_000) {
   await until('the commit is under way', () => commits().length > 0);
   return { id, storage_id, token, text, release, answer, commits };
 }
+
+describe('storage.md, Who wins: a platform that has nothing left of what was saved', () => {
+  it('takes no file from the device, and the next save brings them there', async () => {
+    const { storage_id, token } = await newStorage();
+    const write = { command: 'file_write', input: { storage_id, path: 'notes/c.txt', text: 'unsaved' } };
+    await ok('file_write', { storage_id, path: 'a.txt', text: 'saved' });
+    await ok('file_write', { storage_id, path: 'notes/b.txt', text: 'saved too' });
+    await path({ mode: 'save_path', storage_id, path: '', token });
+
+    const another = mkdtempSync(join(tmpdir(), 'endue-storage-'));
+    const relay = await startFakeRelay({ storage_directory: another });
+    try {
+      await relay.storage.createStorage(storage_id);
+      const device = relay.createDevice();
+      await world.browser.enroll(device.enrollment);
+      await relay.waitForOnline(device);
+      await relay.command(device, write);
+      const { output } = await relay.command(device, {
+        command: 'workspace_storage_path',
+        input: { mode: 'save_path', storage_id, path: '', token: relay.storage.issueToken({ storage_id }) },
+      });
+      expect(output).toMatchObject({ files: 3 });
+      const list = await relay.command(device, {
+        command: 'file_list',
+        input: { storage_id, path: '', recursive: true },
+      });
+      const entries = (list.output?.entries ?? []) as { type: string; path: string }[];
+      expect(entries.filter(({ type }) => type === 'file').map((entry) => entry.path)).toEqual([
+        'a.txt',
+        'notes/b.txt',
+        'notes/c.txt',
+      ]);
+      expect(relay.violations).toEqual([]);
+    } finally {
+      const connections = world.device.connections.length;
+      await world.browser.enroll(world.device.enrollment);
+      await world.relay.waitForOnline(world.device, { after: connections });
+      await relay.close();
+      rmSync(another, { recursive: true, force: true });
+    }
+  });
+});
 
 describe('wire.md §5: cancel and deadline of a storage job', () => {
   it('a cancel ends the job at its next safe point, and the next job finds the old state', async () => {

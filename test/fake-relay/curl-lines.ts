@@ -35,16 +35,18 @@ curl -s ${resource}/commands/$command
 curl -s -X POST ${resource}/commands \\
   -H 'Content-Type: application/json' -d '{"command":"workspace_info","input":{},"wait":true}'
 
-${first + 1}. Fetch the screen to a file. Chrome lets extensions see ordinary web pages only: have one in front.
+${first + 1}. Open a page in front, and fetch the screen to a file. Chrome lets extensions see ordinary web pages only; this one
+   needs no network.
 
+${call('tab_open', { url: `${origin}/`, active: true })}
 curl -s --fail-with-body -o screen.jpg "${resource}/screen?max_age_ms=1000" && ls -l screen.jpg || cat screen.jpg
 
 ${first + 2}. Read the page that is in front, as a program does before it acts on it.
 
 ${call('page_snapshot', {})}
 
-${first + 3}. Write a file and save it to the platform. First attach the Storage ${JSON.stringify(storage_id)}: in the popup, Storages, Manage;
-   storage id ${storage_id}, Inside the browser. Its jobs' token is made for this run of the stand-in alone.
+${first + 3}. Write a file and save it to the platform. These fail until you have attached the Storage ${JSON.stringify(storage_id)}: in the popup,
+   Storages, Manage; storage id ${storage_id}, Inside the browser. Its jobs' token is made for this run of the stand-in alone.
 
 ${call('file_write', { storage_id, path: 'notes/today.md', text: 'Tomatoes' })}
 ${call('workspace_storage_path', { mode: 'save_path', storage_id, path: '', token })}

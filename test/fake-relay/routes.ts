@@ -33,6 +33,7 @@ export class Routes {
   ) {
     const resource = '^/api/v1/resources/([^/]+)';
     this.table = [
+      ['GET', /^\/$/, showWelcome],
       ['POST', /^\/api\/v1\/stations\/([^/]+)\/devices$/, this.createDevice],
       ['GET', new RegExp(`${resource}$`), this.showDevice],
       ['POST', new RegExp(`${resource}/commands$`), this.sendCommand],
@@ -226,6 +227,27 @@ export class Routes {
     this.listFaults(request, response);
   }
 }
+
+/** A page to look at and to act on, where there is no network. */
+function showWelcome(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
+  response.end(WELCOME);
+}
+
+const WELCOME = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>The stand-in platform</title>
+<link rel="icon" href="data:,">
+<h1>The stand-in platform</h1>
+<p>This page is for trying a device: look at it, read it, fill the field, press the button.</p>
+<form onsubmit="event.preventDefault(); said.textContent = 'You said: ' + words.value">
+  <label>Your words <input id="words"></label>
+  <button>Say it</button>
+  <p><output id="said"></output></p>
+</form>
+</html>
+`;
 
 /** The path as it was sent: nothing decoded, nothing normalised. */
 function pathOf(request: IncomingMessage): string {

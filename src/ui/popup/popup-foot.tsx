@@ -12,9 +12,9 @@ interface Props {
   version: string;
   texts: Texts;
   busy: boolean;
-  onPause(): void;
+  onPause(event: MouseEvent): void;
   onForget(): void;
-  onAnother(): void;
+  onAnother(event: MouseEvent): void;
 }
 
 export function PopupFoot(props: Props): JSX.Element {

@@ -16,7 +16,7 @@ export interface PopupFacts {
 export interface PopupModel {
   /** The one thing to do about the state. */
   action: 'retry' | 'resume' | null;
-  /** What stands under the state line when a person can do nothing here. */
+  /** What stands under the state line: what a person may look at, or that there is nothing to do here. It may name the host. */
   hint: MessageKey | null;
   /** Whether there is a paste box; `replacing` when it takes the place of an enrollment that works. */
   paste: 'none' | 'shown' | 'replacing';
@@ -86,8 +86,10 @@ function hintFor(connection: ConnectionState | null, overview: Overview | null):
   switch (connection?.state) {
     case 'blocked_by_policy':
       return 'hint_policy_incomplete';
+    case 'waiting':
+      return 'hint_waiting';
     case 'token_stopped':
-      return overview?.enrollment?.source === 'policy' ? 'hint_policy_token_stopped' : null;
+      return overview?.enrollment?.source === 'policy' ? 'hint_policy_token_stopped' : 'hint_token_stopped';
     case 'not_enrolled':
       return overview?.allow_user_enrollment === false ? 'hint_enrolled_by_policy' : null;
     default:

@@ -1,7 +1,7 @@
 /** The dot, the sentence that is always true, and the one thing to do about it (ui.md, Popup 1). */
 import type { JSX } from 'preact';
 import type { ConnectionState } from '../../platform/messages';
-import { connectionAnnouncement, connectionSentence, toneOf } from '../connection-sentence';
+import { connectionAnnouncement, connectionSentence, shortHost, toneOf } from '../connection-sentence';
 import type { MessageKey, Texts } from '../i18n';
 
 interface Props {
@@ -19,17 +19,22 @@ export function StateLine({ connection, now, texts, hint, action, busy, onAction
   const sentence = connection ? connectionSentence(connection, now, t, locale) : t('state_unknown');
   // Read aloud when it changes, but not at every second of a countdown.
   const announcement = connection ? connectionAnnouncement(connection, now, t, locale) : t('state_unknown');
+  const host = hostOf(connection);
   return (
     <section class="state">
       <span class="dot" data-tone={connection ? toneOf(connection) : 'busy'} aria-hidden="true" />
       <div class="state-words">
-        <h1 class="sentence" title={hostOf(connection)}>
+        <h1 class="sentence" title={host}>
           <Parts of={sentence} />
         </h1>
         <p class="visually-hidden" role="status">
           {announcement}
         </p>
-        {hint && <p class="hint">{t(hint)}</p>}
+        {hint && (
+          <p class="hint" title={host}>
+            {t(hint, [shortHost(host ?? '')])}
+          </p>
+        )}
         {action && (
           <button type="button" class="primary" disabled={busy} onClick={onAction}>
             {t(`action_${action}`)}

@@ -82,6 +82,11 @@ describe('ui.md: what the popup offers', () => {
     expect(model(state, enrolled).action).toBe('retry');
   });
 
+  it('while there is no connection, and when the token was refused: what a person may look at', () => {
+    expect(model({ state: 'waiting', host, until: 0 }, enrolled).hint).toBe('hint_waiting');
+    expect(model(stopped, enrolled).hint).toBe('hint_token_stopped');
+  });
+
   it('paused: Resume in place of Pause', () => {
     expect(model({ state: 'paused' }, { ...enrolled, paused: true })).toMatchObject({
       action: 'resume',
