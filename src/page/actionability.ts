@@ -35,7 +35,7 @@ export function readiness(element: Element, needs: Needs): Readiness {
     scrollTo(element, 'center', isInView(element));
     return { ready: true, point: middleOf(element), hit: element };
   }
-  const seen = freePoint(element);
+  const seen = freePointOrLabel(element);
   if (!isAtRest(element)) return no(`The element ${describeElement(element)} is moving.`);
   return seen;
 }
@@ -80,6 +80,17 @@ function isAtRest(element: Element): boolean {
   if (seen?.box === box) return performance.now() - seen.since >= AT_REST_MS;
   places.set(element, { box, since: performance.now() });
   return false;
+}
+
+/** Boxes that are cut down to nothing, and drawn anew by their page, are clicked by their label. */
+function freePointOrLabel(element: Element): Readiness {
+  const own = freePoint(element);
+  if (own.ready || !isBox(element)) return own;
+  for (const label of element.labels ?? []) {
+    const seen = whyHidden(label) === null ? freePoint(label) : own;
+    if (seen.ready) return seen;
+  }
+  return own;
 }
 
 /** A point at which the element itself would be clicked; scrolled there when it must be. */
@@ -152,10 +163,14 @@ function wouldReach(hit: Element, element: Element): boolean {
 
 /** The element that stands for a hidden checkbox or radio button: its visible label. */
 export function standIn(element: Element): Element {
-  if (!(element instanceof HTMLInputElement) || !/^(checkbox|radio)$/.test(element.type)) return element;
+  if (!isBox(element)) return element;
   if (whyHidden(element) === null) return element;
   const label = [...(element.labels ?? [])].find((one) => whyHidden(one) === null);
   return label ?? element;
+}
+
+function isBox(element: Element): element is HTMLInputElement {
+  return element instanceof HTMLInputElement && /^(checkbox|radio)$/.test(element.type);
 }
 
 /** The control a label is for; every other element is its own. */
