@@ -7,9 +7,10 @@ import { AgentError, type ErrorCode } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
 import type { Key } from '../protocol/keys';
 import { controlOf, type Needs, readiness, standIn } from './actionability';
-import { type ClickOptions, click, takeNewTabs } from './click';
+import { type ClickOptions, click, type ScriptLink, takeNewTabs, takeScripts } from './click';
 import type { PageContext } from './commands';
 import { describeElement } from './describe-element';
+import { tagOf } from './dom';
 import { fill, mustFocus } from './fill';
 import { type ElementTarget, findElement } from './find-element';
 import { hover } from './hover';
@@ -18,6 +19,7 @@ import type { Point } from './pointer';
 import { press } from './press';
 import { type ScrollOptions, scroll } from './scroll';
 import { type SelectOptions, select } from './select';
+import { nearestInTree } from './tree';
 
 export type Act =
   | ({ kind: 'click' } & ClickOptions)
@@ -77,6 +79,7 @@ interface Running {
   result: JsonObject;
   failure: { code: ErrorCode; message: string } | null;
   new_tabs: string[];
+  scripts: ScriptLink[];
 }
 
 const running = new Map<string, Running>();
@@ -97,7 +100,15 @@ export function actBegin({ id, ref, act, start_by }: BeginArgs, { refs }: PageCo
   known.add(id);
   const observation = new Observation(refs, element);
   const before = observation.look();
-  const run: Running = { observation, before, done: false, result: {}, failure: null, new_tabs: [] };
+  const run: Running = {
+    observation,
+    before,
+    done: false,
+    result: {},
+    failure: null,
+    new_tabs: [],
+    scripts: [],
+  };
   running.set(id, run);
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
@@ -118,6 +129,7 @@ function perform(run: Running, element: Element | null, act: Act): void {
         : { code: 'internal_error', message: '' };
   } finally {
     run.new_tabs = takeNewTabs();
+    run.scripts = takeScripts();
     run.done = true;
   }
 }
@@ -149,10 +161,21 @@ function check(
   element: Element,
   kind: Act['kind'],
 ): { ready: true; point: Point; hit: Element } | { ready: false; why: string } {
+  if (kind === 'click') refuseOption(element);
   const needs = NEEDS[kind];
   if (!needs) return { ready: true, point: { x: 0, y: 0 }, hit: element };
   const target = kind === 'scroll' ? element : standIn(element);
   return readiness(target, needs);
+}
+
+/** A list that Chrome shows takes no clicks of a script. */
+function refuseOption(element: Element): void {
+  const list = tagOf(element) === 'option' ? nearestInTree(element, 'select') : null;
+  if (!list || getComputedStyle(list).appearance === 'base-select') return;
+  throw new AgentError(
+    'element_not_actionable',
+    `Options are not clicked: use page_select on their list, ${describeElement(list)}.`,
+  );
 }
 
 export interface LookArgs {
@@ -167,6 +190,8 @@ export interface ActLook {
   failure: { code: ErrorCode; message: string } | null;
   /** Addresses to open in tabs in the background. */
   new_tabs: string[];
+  /** `javascript:` links to follow in the page's own world. */
+  scripts: ScriptLink[];
   now: Look;
   messages: Message[];
 }
@@ -175,12 +200,13 @@ export interface ActLook {
 export function actLook({ id, last }: LookArgs, _page: PageContext): ActLook {
   const run = running.get(id);
   if (!run) throw new AgentError('internal_error');
-  const { observation, done, result, failure, new_tabs } = run;
+  const { observation, done, result, failure, new_tabs, scripts } = run;
   const look: ActLook = {
     done,
     result,
     failure,
     new_tabs,
+    scripts,
     now: observation.look(),
     messages: last ? observation.messages() : [],
   };
