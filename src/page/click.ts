@@ -2,7 +2,7 @@
 import { AgentError } from '../protocol/errors';
 import type { Modifier } from '../protocol/keys';
 import { describeElement } from './describe-element';
-import { isConnected, parentNode } from './dom';
+import { isConnected, isContentEditable, parentNode } from './dom';
 import { dropFocus, giveFocus } from './focus';
 import { type Mouse, type MouseButton, movePointer, type Point, sendMouse } from './pointer';
 import { attributeOf, elementAt, fits, isWithin, nearest, parentOf } from './tree';
@@ -42,6 +42,23 @@ export function takeScripts(): ScriptLink[] {
   return taken;
 }
 
+/** Until it is called off: forms whose action is a script are noted too, when the page lets them be sent. */
+export function noteScriptForms(): () => void {
+  const onSubmit = (event: SubmitEvent): void => {
+    const form = event.target;
+    if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return;
+    const { submitter } = event;
+    const of = (own: string, forms: string): string =>
+      (submitter && attributeOf(submitter, own)) ?? attributeOf(form, forms) ?? '';
+    const url = of('formaction', 'action').trim();
+    if (!/^javascript:/i.test(url)) return;
+    event.preventDefault();
+    scripts.push({ url, target: of('formtarget', 'target') });
+  };
+  addEventListener('submit', onSubmit);
+  return () => removeEventListener('submit', onSubmit);
+}
+
 const FOCUSABLE =
   'a[href], area[href], button, input, select, textarea, iframe, summary, audio[controls], video[controls], [tabindex], [contenteditable]:not([contenteditable="false" i])';
 
@@ -55,7 +72,7 @@ export function click(meant: Element, point: Point, { button, count, modifiers }
     const goesOn = sendMouse(element, 'pointerdown', mouse);
     // Prevented at the pointer, the events of the mouse are left out, and only they.
     const takesFocus = !goesOn || sendMouse(element, 'mousedown', mouse, times);
-    if (takesFocus && isConnected(element)) focusAt(element);
+    if (takesFocus && isConnected(element)) focusAt(element, point);
     // Let go over what has come into its place, it is a click on what is around both, as Chrome makes it.
     const under = isConnected(element) ? element : elementAt(point.x, point.y);
     const clicked =
@@ -100,10 +117,20 @@ function refuseFileChooser(element: Element): void {
 }
 
 /** As pressing the button of a mouse does: the focus goes to what can have it, or away. */
-function focusAt(element: Element): void {
+function focusAt(element: Element, point: Point): void {
   const focusable = nearest(element, FOCUSABLE) ?? (document.designMode === 'on' ? document.body : null);
-  if (focusable && !fits(focusable, ':disabled')) giveFocus(focusable);
-  else if (!nearest(element, 'label')) dropFocus();
+  if (focusable && !fits(focusable, ':disabled')) {
+    giveFocus(focusable);
+    if (element instanceof HTMLElement && isContentEditable(element)) placeCaret(element, point);
+  } else if (!nearest(element, 'label')) dropFocus();
+}
+
+/** In an editor what is typed next goes where the click was. */
+function placeCaret(element: Element, { x, y }: Point): void {
+  const range = document.caretRangeFromPoint(x, y);
+  if (range && element.contains(range.startContainer)) {
+    getSelection()?.collapse(range.startContainer, range.startOffset);
+  }
 }
 
 /** The click itself, unless Chrome would open a new tab for it: that is noted when the page lets it be. */

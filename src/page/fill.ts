@@ -6,7 +6,7 @@ import { AgentError } from '../protocol/errors';
 import { controlOf, whyReadOnly } from './actionability';
 import { click } from './click';
 import { describeElement } from './describe-element';
-import { isContentEditable } from './dom';
+import { isConnected, isContentEditable } from './dom';
 import { giveFocus } from './focus';
 import type { Point } from './pointer';
 import { attributeOf, fits, isWithin, nearest, shownTextOf, textOf } from './tree';
@@ -123,6 +123,20 @@ export function fillText(field: TextField, wanted: string): Filled {
   return filled(field);
 }
 
+/** What a field holds now; nothing of one that the page has taken away. */
+export function heldBy(target: Element): Filled {
+  const element = controlOf(target);
+  if (!isConnected(element)) return {};
+  if (isToggle(element)) return { checked: isChecked(element) };
+  if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) return filled(element);
+  const editor = editorOf(element);
+  return editor ? { value: editorText(editor) } : {};
+}
+
+function editorText(editor: HTMLElement): string {
+  return shownTextOf(editor).replace(/\n$/, '');
+}
+
 function filled(field: TextField): Filled {
   return field.type === 'password' ? {} : { value: field.value };
 }
@@ -132,13 +146,17 @@ function filled(field: TextField): Filled {
  * has it.
  */
 export function mustFocus(element: Element): void {
-  if (giveFocus(editingHost(element) ?? element)) return;
+  const looks = describeElement(element);
+  if (giveFocus(editingHost(element) ?? element) && isConnected(element)) return;
+  if (!isConnected(element)) {
+    throw new AgentError(
+      'element_not_actionable',
+      `The page put another element in the place of ${looks} when it got the focus. Nothing was entered. Take a new page_snapshot.`,
+    );
+  }
   const modal = modalAbove(element);
   const because = modal ? `: ${describeElement(modal)} is open above it` : '';
-  throw new AgentError(
-    'element_not_actionable',
-    `The element ${describeElement(element)} cannot take the focus${because}.`,
-  );
+  throw new AgentError('element_not_actionable', `The element ${looks} cannot take the focus${because}.`);
 }
 
 function modalAbove(element: Element): Element | null {
@@ -222,7 +240,7 @@ function toggle(element: Element, wanted: boolean, point: Point): Filled {
 }
 
 /** What has the focus when this is edited, if it is: the editor it stands in, or the whole page. */
-function editingHost(element: Element): Element | null {
+export function editingHost(element: Element): Element | null {
   if (!(element instanceof HTMLElement) || !isContentEditable(element)) return null;
   return nearest(element, EDITOR) ?? document.body;
 }
@@ -250,7 +268,7 @@ function fillEditor(editor: HTMLElement, wanted: string): Filled {
     sendInput(editor, 'input', 'insertText', wanted);
   }
   sendChange(editor);
-  return { value: shownTextOf(editor).replace(/\n$/, '') };
+  return { value: editorText(editor) };
 }
 
 /** Puts text where the selection is; an empty one deletes. Says whether the browser did it, or the page kept it. */

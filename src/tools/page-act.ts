@@ -52,6 +52,8 @@ interface Place {
   /** Null: what has the focus, or the page itself. */
   ref: string | null;
   element: string | null;
+  /** Found by a selector: what the page puts in its place is found by it too. */
+  is_found_anew: boolean;
 }
 
 /**
@@ -157,7 +159,7 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
     try {
       const frame = await frameOfElement(context, page, input);
       const isNamed = ref !== undefined || selector !== undefined;
-      if (frame && !isNamed) return { page, frame, ref: null, element: null };
+      if (frame && !isNamed) return { page, frame, ref: null, element: null, is_found_anew: false };
       if (frame) {
         const target = ref === undefined ? { selector: selector ?? '' } : { ref };
         const args = { ...target, kind: act.kind };
@@ -166,7 +168,9 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
         if (prepared.state === 'ready') {
           const { ref: found, element, point } = prepared;
           const blocked = point && (await whyFrameBlocked(context, page, frame, point));
-          if (!blocked) return { page, frame, ref: found, element };
+          if (!blocked) {
+            return { page, frame, ref: found, element, is_found_anew: ref === undefined };
+          }
           why = new AgentError('element_not_actionable', blocked);
         } else if (prepared.state === 'not_yet') {
           why = new AgentError('element_not_actionable', prepared.why);
@@ -218,7 +222,7 @@ function readPoint(value: unknown): { x: number; y: number } | null {
 /** Starts the act. Null when the element could not be acted on any more: then nothing was done. */
 async function begin(
   context: ToolContext,
-  { page, frame, ref }: Place,
+  { page, frame, ref, is_found_anew }: Place,
   id: string,
   act: Act,
 ): Promise<Look | null> {
@@ -236,6 +240,8 @@ async function begin(
         'Nothing was done: the page does not answer. It may show a dialog (alert, confirm, prompt) that a person must close, or its scripts are busy.',
       );
     }
+    const isReplaced = thrown instanceof AgentError && thrown.code === 'element_not_found';
+    if (is_found_anew && isReplaced && !(thrown instanceof DocumentGone)) return null;
     throw thrown;
   }
   if (isJsonObject(result) && result.begun === false) return null;

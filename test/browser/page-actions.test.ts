@@ -543,13 +543,27 @@ describe('page_click on pages as they are', () => {
     expect((await page.act('page_click', { selector: '#b' })).changes).not.toHaveProperty('new_tabs');
     await page.close();
   });
+
+  it('a form whose action is a script is sent to the page, unless the page prevents it', async () => {
+    const page =
+      await open(`<form action="javascript:void (document.title = 'sent ' + i.value)"><input id=i value=1>
+      <button id=b>Send</button></form>`);
+    expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ title: 'sent 1' });
+    await page.js('i.value = 2');
+    expect((await page.act('page_press', { selector: '#i', key: 'Enter' })).changes).toMatchObject({
+      title: 'sent 2',
+    });
+    await page.js('i.form.onsubmit = () => false; document.title = "kept"');
+    expect((await page.act('page_click', { selector: '#b' })).changes).not.toHaveProperty('title');
+    await page.close();
+  });
 });
 
 describe('page_fill', () => {
   it('a controlled input hears the change and has the last word', async () => {
     const page = await open(CONTROLLED);
     expect(await page.act('page_fill', { selector: '#controlled', value: 'abc' })).toMatchObject({
-      value: 'abc',
+      value: 'ABC',
     });
     expect(await page.js('[state, controlled.value]')).toEqual(['ABC', 'ABC']);
     await page.act('page_press', { selector: '#controlled', text: 'd' });
@@ -636,6 +650,54 @@ describe('page_fill', () => {
       'new!',
       'new',
     ]);
+    await page.close();
+  });
+
+  it('a click or a ref in an editor says where the text goes', async () => {
+    const page = await open('<div id=e contenteditable><p id=p>one</p><p id=q>two</p></div>');
+    await page.act('page_press', { selector: '#q', text: '!' });
+    expect(await page.js('e.innerText')).toBe('one\n\ntwo!');
+    await page.act('page_click', { selector: '#p' });
+    await page.act('page_press', { text: '?' });
+    expect(await page.js('e.innerText')).toBe('one?\n\ntwo!');
+    await page.close();
+  });
+
+  it('what a page makes of it a moment later is what is told: taken back, put right, drawn anew', async () => {
+    const page = await open(`<input id=i><input id=c type=checkbox><select id=s><option>a<option>b</select>
+      <div id=w><input id=n></div><script>
+        const later = (work) => () => Promise.resolve().then(work);
+        i.oninput = later(() => { i.value = i.value.toUpperCase() });
+        c.onchange = later(() => { c.checked = false });
+        s.onchange = later(() => { s.value = 'a' });
+        n.oninput = () => { w.innerHTML = '<input id=n value=other>' };
+      </script>`);
+    expect(await page.act('page_fill', { selector: '#i', value: 'abc' })).toMatchObject({ value: 'ABC' });
+    expect(await page.act('page_press', { selector: '#i', text: 'd' })).toMatchObject({ value: 'ABCD' });
+    expect(await page.act('page_fill', { selector: '#c', value: true })).toMatchObject({ checked: false });
+    expect(await page.act('page_select', { selector: '#s', value: 'b' })).toMatchObject({
+      selected: [{ value: 'a' }],
+    });
+    expect(await page.act('page_fill', { selector: '#n', value: 'x' })).not.toHaveProperty('value');
+    await page.close();
+  });
+
+  it('a field that its page replaces when it gets the focus: nothing was entered, and that is said', async () => {
+    const field = '<input id=i onfocus="again(this)">';
+    const list = '<select id=s onfocus="again(this)"><option>a<option>b</select>';
+    const page = await open(
+      `<script>function again(one) { one.outerHTML = one.outerHTML }</script>${field}${list}`,
+    );
+    for (const [tool, input] of [
+      ['page_fill', { selector: '#i', value: 'x' }],
+      ['page_press', { selector: '#i', text: 'x' }],
+      ['page_select', { selector: '#s', value: 'b' }],
+    ] as const) {
+      expect(await page.refused(tool, input), tool).toEqual({
+        error_code: 'element_not_actionable',
+        error: expect.stringMatching(/put another element in the place .* Nothing was entered/),
+      });
+    }
     await page.close();
   });
 
