@@ -4,6 +4,7 @@
  */
 import { describeElement } from './describe-element';
 import { tagOf } from './dom';
+import { areaBounds, areaImage } from './image-maps';
 import type { Point } from './pointer';
 import { attributeOf, boxesOf, boxOf, elementAt, fits, isWithin, nearest, nearestInTree } from './tree';
 
@@ -45,7 +46,8 @@ function no(why: string): Readiness {
 }
 
 /** Why nobody sees it, or null. */
-export function whyHidden(element: Element): string | null {
+export function whyHidden(meant: Element): string | null {
+  const element = areaImage(meant) ?? meant;
   if (innerWidth === 0 || innerHeight === 0) return 'its frame has no size';
   if (!element.checkVisibility()) return 'it or what it is in is not displayed';
   if (getComputedStyle(element).visibility !== 'visible') return 'its style hides it';
@@ -64,6 +66,8 @@ export function whyDisabled(element: Element): string | null {
 
 /** An element without a box of its own (display: contents) is where its content is. */
 function boundsOf(element: Element): DOMRect {
+  const image = areaImage(element);
+  if (image) return areaBounds(element as HTMLAreaElement, image);
   const box = boxOf(element);
   if (box.width > 0 && box.height > 0) return box;
   if (getComputedStyle(element).display !== 'contents' && tagOf(element) !== 'a') return box;
@@ -117,7 +121,8 @@ function freePoint(element: Element): Readiness {
 }
 
 function scrollTo(element: Element, block: ScrollLogicalPosition, enough: boolean): void {
-  if (!enough) element.scrollIntoView({ block, inline: 'center', behavior: 'instant' });
+  if (!enough)
+    (areaImage(element) ?? element).scrollIntoView({ block, inline: 'center', behavior: 'instant' });
 }
 
 function isInView(element: Element): boolean {

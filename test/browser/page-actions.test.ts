@@ -522,6 +522,23 @@ describe('page_click on pages as they are', () => {
     await page.close();
   });
 
+  it('the areas of an image map are clicked where the image shows them, those of no image are not', async () => {
+    const image = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"/>')}`;
+    const page =
+      await open(`<div style="height:2000px"></div><img usemap="#m" src="${image}" width=300 height=100 style="padding:9px">
+      <map name=m><area id=rect coords="0,0,90,90" href="#rect"><area id=circle shape=circle coords="150,50,40" href="#circle">
+      <area id=poly shape=poly coords="200,0,290,0,290,90" href="#poly"></map>
+      <map name=none><area id=lost coords="0,0,9,9" href="#lost"></map>`);
+    for (const id of ['rect', 'circle', 'poly']) {
+      const { url } = await page.act('page_click', { selector: `#${id}` });
+      expect(url).toBe(world.site.url(`${page.path}#${id}`));
+    }
+    expect(await page.refused('page_click', { selector: '#lost' })).toMatchObject({
+      error_code: 'element_not_actionable',
+    });
+    await page.close();
+  });
+
   it('an option is not clicked: page_select is named', async () => {
     const page = await open('<select multiple id=s><option id=o>A<option>B</select>');
     expect(await page.refused('page_click', { selector: '#o' })).toEqual({
