@@ -4,6 +4,7 @@
  */
 import { describeElement } from './describe-element';
 import { tagOf } from './dom';
+import { areaBounds, areaImage } from './image-maps';
 import type { Point } from './pointer';
 import { attributeOf, boxesOf, boxOf, elementAt, fits, isWithin, nearest, nearestInTree } from './tree';
 
@@ -35,7 +36,7 @@ export function readiness(element: Element, needs: Needs): Readiness {
     scrollTo(element, 'center', isInView(element));
     return { ready: true, point: middleOf(element), hit: element };
   }
-  const seen = freePoint(element);
+  const seen = freePointOrLabel(element);
   if (!isAtRest(element)) return no(`The element ${describeElement(element)} is moving.`);
   return seen;
 }
@@ -45,7 +46,8 @@ function no(why: string): Readiness {
 }
 
 /** Why nobody sees it, or null. */
-export function whyHidden(element: Element): string | null {
+export function whyHidden(meant: Element): string | null {
+  const element = areaImage(meant) ?? meant;
   if (innerWidth === 0 || innerHeight === 0) return 'its frame has no size';
   if (!element.checkVisibility()) return 'it or what it is in is not displayed';
   if (getComputedStyle(element).visibility !== 'visible') return 'its style hides it';
@@ -64,6 +66,8 @@ export function whyDisabled(element: Element): string | null {
 
 /** An element without a box of its own (display: contents) is where its content is. */
 function boundsOf(element: Element): DOMRect {
+  const image = areaImage(element);
+  if (image) return areaBounds(element as HTMLAreaElement, image);
   const box = boxOf(element);
   if (box.width > 0 && box.height > 0) return box;
   if (getComputedStyle(element).display !== 'contents' && tagOf(element) !== 'a') return box;
@@ -80,6 +84,17 @@ function isAtRest(element: Element): boolean {
   if (seen?.box === box) return performance.now() - seen.since >= AT_REST_MS;
   places.set(element, { box, since: performance.now() });
   return false;
+}
+
+/** Boxes that are cut down to nothing, and drawn anew by their page, are clicked by their label. */
+function freePointOrLabel(element: Element): Readiness {
+  const own = freePoint(element);
+  if (own.ready || !isBox(element)) return own;
+  for (const label of element.labels ?? []) {
+    const seen = whyHidden(label) === null ? freePoint(label) : own;
+    if (seen.ready) return seen;
+  }
+  return own;
 }
 
 /** A point at which the element itself would be clicked; scrolled there when it must be. */
@@ -106,7 +121,8 @@ function freePoint(element: Element): Readiness {
 }
 
 function scrollTo(element: Element, block: ScrollLogicalPosition, enough: boolean): void {
-  if (!enough) element.scrollIntoView({ block, inline: 'center', behavior: 'instant' });
+  if (!enough)
+    (areaImage(element) ?? element).scrollIntoView({ block, inline: 'center', behavior: 'instant' });
 }
 
 function isInView(element: Element): boolean {
@@ -152,10 +168,14 @@ function wouldReach(hit: Element, element: Element): boolean {
 
 /** The element that stands for a hidden checkbox or radio button: its visible label. */
 export function standIn(element: Element): Element {
-  if (!(element instanceof HTMLInputElement) || !/^(checkbox|radio)$/.test(element.type)) return element;
+  if (!isBox(element)) return element;
   if (whyHidden(element) === null) return element;
   const label = [...(element.labels ?? [])].find((one) => whyHidden(one) === null);
   return label ?? element;
+}
+
+function isBox(element: Element): element is HTMLInputElement {
+  return element instanceof HTMLInputElement && /^(checkbox|radio)$/.test(element.type);
 }
 
 /** The control a label is for; every other element is its own. */

@@ -7,17 +7,26 @@ import { AgentError, type ErrorCode } from '../protocol/errors';
 import type { JsonObject } from '../protocol/json';
 import type { Key } from '../protocol/keys';
 import { controlOf, type Needs, readiness, standIn } from './actionability';
-import { type ClickOptions, click, takeNewTabs } from './click';
+import {
+  type ClickOptions,
+  click,
+  noteScriptForms,
+  type ScriptLink,
+  takeNewTabs,
+  takeScripts,
+} from './click';
 import type { PageContext } from './commands';
 import { describeElement } from './describe-element';
-import { fill, mustFocus } from './fill';
+import { isConnected, tagOf } from './dom';
+import { editingHost, fill, heldBy, mustFocus } from './fill';
 import { type ElementTarget, findElement } from './find-element';
 import { hover } from './hover';
 import { type Look, type Message, Observation } from './observe';
 import type { Point } from './pointer';
-import { press } from './press';
+import { heldByFocus, press } from './press';
 import { type ScrollOptions, scroll } from './scroll';
-import { type SelectOptions, select } from './select';
+import { type SelectOptions, select, selectedOf } from './select';
+import { nearestInTree } from './tree';
 
 export type Act =
   | ({ kind: 'click' } & ClickOptions)
@@ -71,12 +80,15 @@ export interface BeginArgs {
 export type Begun = { begun: true; before: Look } | { begun: false; why: string };
 
 interface Running {
+  element: Element | null;
+  act: Act;
   observation: Observation;
   before: Look;
   done: boolean;
   result: JsonObject;
   failure: { code: ErrorCode; message: string } | null;
   new_tabs: string[];
+  scripts: ScriptLink[];
 }
 
 const running = new Map<string, Running>();
@@ -97,27 +109,40 @@ export function actBegin({ id, ref, act, start_by }: BeginArgs, { refs }: PageCo
   known.add(id);
   const observation = new Observation(refs, element);
   const before = observation.look();
-  const run: Running = { observation, before, done: false, result: {}, failure: null, new_tabs: [] };
+  const run: Running = {
+    element,
+    act,
+    observation,
+    before,
+    done: false,
+    result: {},
+    failure: null,
+    new_tabs: [],
+    scripts: [],
+  };
   running.set(id, run);
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();
-    perform(run, element, act);
+    perform(run);
   };
   port2.postMessage(null);
   return { begun: true, before };
 }
 
-function perform(run: Running, element: Element | null, act: Act): void {
+function perform(run: Running): void {
+  const stopListening = noteScriptForms();
   try {
-    run.result = { ...carryOut(element, act) };
+    run.result = { ...carryOut(run.element, run.act) };
   } catch (thrown) {
     run.failure =
       thrown instanceof AgentError
         ? { code: thrown.code, message: thrown.message }
         : { code: 'internal_error', message: '' };
   } finally {
+    stopListening();
     run.new_tabs = takeNewTabs();
+    run.scripts = takeScripts();
     run.done = true;
   }
 }
@@ -125,7 +150,7 @@ function perform(run: Running, element: Element | null, act: Act): void {
 function carryOut(element: Element | null, act: Act): object {
   if (act.kind === 'scroll') return scroll(element, act);
   if (act.kind === 'press') {
-    if (element) mustFocus(controlOf(element));
+    if (element) goTo(controlOf(element));
     return press(act.keys);
   }
   if (!element) throw new AgentError('element_not_found');
@@ -149,10 +174,45 @@ function check(
   element: Element,
   kind: Act['kind'],
 ): { ready: true; point: Point; hit: Element } | { ready: false; why: string } {
+  if (kind === 'click') refuseOption(element);
   const needs = NEEDS[kind];
   if (!needs) return { ready: true, point: { x: 0, y: 0 }, hit: element };
   const target = kind === 'scroll' ? element : standIn(element);
   return readiness(target, needs);
+}
+
+/** Gives it the focus. In an editor, which has the focus as a whole, the caret goes to the end of it. */
+function goTo(element: Element): void {
+  mustFocus(element);
+  const host = editingHost(element);
+  if (host === null || host === element) return;
+  getSelection()?.selectAllChildren(element);
+  getSelection()?.collapseToEnd();
+}
+
+function settledResult(run: Running): JsonObject {
+  const { value: _value, checked: _checked, ...rest } = run.result;
+  return { ...rest, ...heldNow(run) };
+}
+
+/** What the page has made of it since: many pages put a value right, or take it back, a moment later. */
+function heldNow({ element, act }: Running): object {
+  if (act.kind === 'press') return heldByFocus();
+  if (element === null) return {};
+  if (act.kind === 'fill') return heldBy(element);
+  if (act.kind !== 'select') return {};
+  const list = controlOf(element);
+  return list instanceof HTMLSelectElement && isConnected(list) ? { selected: selectedOf(list) } : {};
+}
+
+/** A list that Chrome shows takes no clicks of a script. */
+function refuseOption(element: Element): void {
+  const list = tagOf(element) === 'option' ? nearestInTree(element, 'select') : null;
+  if (!list || getComputedStyle(list).appearance === 'base-select') return;
+  throw new AgentError(
+    'element_not_actionable',
+    `Options are not clicked: use page_select on their list, ${describeElement(list)}.`,
+  );
 }
 
 export interface LookArgs {
@@ -167,6 +227,8 @@ export interface ActLook {
   failure: { code: ErrorCode; message: string } | null;
   /** Addresses to open in tabs in the background. */
   new_tabs: string[];
+  /** `javascript:` links to follow in the page's own world. */
+  scripts: ScriptLink[];
   now: Look;
   messages: Message[];
 }
@@ -175,12 +237,14 @@ export interface ActLook {
 export function actLook({ id, last }: LookArgs, _page: PageContext): ActLook {
   const run = running.get(id);
   if (!run) throw new AgentError('internal_error');
-  const { observation, done, result, failure, new_tabs } = run;
+  const { observation, done, failure, new_tabs, scripts } = run;
+  if (done && !failure) run.result = settledResult(run);
   const look: ActLook = {
     done,
-    result,
+    result: run.result,
     failure,
     new_tabs,
+    scripts,
     now: observation.look(),
     messages: last ? observation.messages() : [],
   };

@@ -1,10 +1,11 @@
 /** A click as a mouse makes it: the pointer moves there, the button goes down and up, the focus follows. */
 import { AgentError } from '../protocol/errors';
 import type { Modifier } from '../protocol/keys';
-import { parentNode } from './dom';
+import { describeElement } from './describe-element';
+import { isConnected, isContentEditable, parentNode } from './dom';
 import { dropFocus, giveFocus } from './focus';
 import { type Mouse, type MouseButton, movePointer, type Point, sendMouse } from './pointer';
-import { attributeOf, fits, nearest } from './tree';
+import { attributeOf, elementAt, fits, isWithin, nearest, parentOf } from './tree';
 
 export interface ClickOptions {
   button: MouseButton;
@@ -22,28 +23,86 @@ export function takeNewTabs(): string[] {
   return taken;
 }
 
+/** A `javascript:` address, and where it is to run. */
+export interface ScriptLink {
+  url: string;
+  /** As the link names it: '' for the page itself. */
+  target: string;
+}
+
+let scripts: ScriptLink[] = [];
+
+/**
+ * The `javascript:` links that were followed since the last time they were taken. They are run in the page's own
+ * world, by the service worker: followed from here they would be scripts of the extension, which may not run any.
+ */
+export function takeScripts(): ScriptLink[] {
+  const taken = scripts;
+  scripts = [];
+  return taken;
+}
+
+/** Until it is called off: forms whose action is a script are noted too, when the page lets them be sent. */
+export function noteScriptForms(): () => void {
+  const onSubmit = (event: SubmitEvent): void => {
+    const form = event.target;
+    if (event.defaultPrevented || !(form instanceof HTMLFormElement)) return;
+    const { submitter } = event;
+    const of = (own: string, forms: string): string =>
+      (submitter && attributeOf(submitter, own)) ?? attributeOf(form, forms) ?? '';
+    const url = of('formaction', 'action').trim();
+    if (!/^javascript:/i.test(url)) return;
+    event.preventDefault();
+    scripts.push({ url, target: of('formtarget', 'target') });
+  };
+  addEventListener('submit', onSubmit);
+  return () => removeEventListener('submit', onSubmit);
+}
+
 const FOCUSABLE =
   'a[href], area[href], button, input, select, textarea, iframe, summary, audio[controls], video[controls], [tabindex], [contenteditable]:not([contenteditable="false" i])';
 
-export function click(element: Element, point: Point, { button, count, modifiers }: ClickOptions): void {
-  refuseFileChooser(element);
+export function click(meant: Element, point: Point, { button, count, modifiers }: ClickOptions): void {
+  refuseFileChooser(meant);
   const mouse: Mouse = { point, button, modifiers };
-  movePointer(element, mouse);
-  for (let times = 1; times <= count && element.isConnected; times += 1) {
+  movePointer(meant, mouse);
+  const element = isConnected(meant) ? meant : twinOf(meant, point);
+  for (let times = 1; times <= count && isConnected(element); times += 1) {
+    const around = ancestorsOf(element);
     const goesOn = sendMouse(element, 'pointerdown', mouse);
     // Prevented at the pointer, the events of the mouse are left out, and only they.
     const takesFocus = !goesOn || sendMouse(element, 'mousedown', mouse, times);
-    if (takesFocus) focusAt(element);
-    if (!element.isConnected) break;
-    if (button === 'right' && times === 1) sendMouse(element, 'contextmenu', mouse);
-    sendMouse(element, 'pointerup', mouse);
-    if (goesOn) sendMouse(element, 'mouseup', mouse, times);
-    if (button !== 'left') sendClick(element, 'auxclick', mouse, times);
+    if (takesFocus && isConnected(element)) focusAt(element, point);
+    // Let go over what has come into its place, it is a click on what is around both, as Chrome makes it.
+    const under = isConnected(element) ? element : elementAt(point.x, point.y);
+    const clicked =
+      under === element ? element : around.find((one) => isConnected(one) && under && isWithin(under, one));
+    if (!under || !clicked) break;
+    if (button === 'right' && times === 1) sendMouse(clicked, 'contextmenu', mouse);
+    sendMouse(under, 'pointerup', mouse);
+    if (goesOn) sendMouse(under, 'mouseup', mouse, times);
+    if (button !== 'left') sendClick(clicked, 'auxclick', mouse, times);
     else {
-      sendClick(element, 'click', mouse, times);
-      if (times === 2) sendMouse(element, 'dblclick', mouse, times);
+      sendClick(clicked, 'click', mouse, times);
+      if (times === 2) sendMouse(clicked, 'dblclick', mouse, times);
     }
   }
+}
+
+/** What looks the same in its place. Pages that answer the pointer by making a part of themselves anew put it there. */
+function twinOf(meant: Element, { x, y }: Point): Element {
+  const looks = describeElement(meant);
+  for (let one = elementAt(x, y); one; one = parentOf(one)) if (describeElement(one) === looks) return one;
+  throw new AgentError(
+    'element_not_actionable',
+    `The page took ${looks} away when the pointer came to it. Nothing was clicked. Take a new page_snapshot.`,
+  );
+}
+
+function ancestorsOf(element: Element): Element[] {
+  const around: Element[] = [];
+  for (let one = parentOf(element); one; one = parentOf(one)) around.push(one);
+  return around;
 }
 
 function refuseFileChooser(element: Element): void {
@@ -58,17 +117,47 @@ function refuseFileChooser(element: Element): void {
 }
 
 /** As pressing the button of a mouse does: the focus goes to what can have it, or away. */
-function focusAt(element: Element): void {
-  const focusable = nearest(element, FOCUSABLE);
-  if (focusable && !fits(focusable, ':disabled')) giveFocus(focusable);
-  else if (!nearest(element, 'label')) dropFocus();
+function focusAt(element: Element, point: Point): void {
+  const focusable = nearest(element, FOCUSABLE) ?? (document.designMode === 'on' ? document.body : null);
+  if (focusable && !fits(focusable, ':disabled')) {
+    giveFocus(focusable);
+    if (element instanceof HTMLElement && isContentEditable(element)) placeCaret(element, point);
+  } else if (!nearest(element, 'label')) dropFocus();
+}
+
+/** In an editor what is typed next goes where the click was. */
+function placeCaret(element: Element, { x, y }: Point): void {
+  const range = document.caretRangeFromPoint(x, y);
+  if (range && element.contains(range.startContainer)) {
+    getSelection()?.collapse(range.startContainer, range.startOffset);
+  }
 }
 
 /** The click itself, unless Chrome would open a new tab for it: that is noted when the page lets it be. */
 function sendClick(element: Element, type: 'click' | 'auxclick', mouse: Mouse, times: number): void {
-  const link = mouse.button === 'right' ? null : linkOf(element);
-  if (!link || !(mouse.button === 'middle' || opensTab(link, mouse.modifiers))) {
-    sendMouse(element, type, mouse, times);
+  const send = (): unknown => sendMouse(element, type, mouse, times);
+  if (mouse.button === 'right') send();
+  else followed(element, type, mouse, send);
+}
+
+/** Enter on a link: the click that a keyboard makes. Links that open tabs are left to the service worker, as ever. */
+export function followByKey(link: Element, send: () => unknown): void {
+  followed(link, 'click', { button: 'left', modifiers: [] }, send);
+}
+
+/** Sends a click, and notes where it leads instead of going there, where only the service worker can. */
+function followed(
+  element: Element,
+  type: 'click' | 'auxclick',
+  { button, modifiers }: Pick<Mouse, 'button' | 'modifiers'>,
+  send: () => unknown,
+): void {
+  const link = linkOf(element);
+  const isScript = link !== null && /^javascript:/i.test(link.href);
+  const opens = link !== null && (button === 'middle' || opensTab(link, modifiers));
+  // A script is followed by a plain click alone.
+  if (!link || (isScript ? button !== 'left' : !opens)) {
+    send();
     return;
   }
   let wanted = false;
@@ -84,11 +173,13 @@ function sendClick(element: Element, type: 'click' | 'auxclick', mouse: Mouse, t
   // Whoever stops the event on its way is the last to have prevented it.
   for (const stop of stops) stop.addEventListener(type, atEnd);
   try {
-    sendMouse(element, type, mouse, times);
+    send();
   } finally {
     for (const stop of stops) stop.removeEventListener(type, atEnd);
   }
-  if (wanted) asked.push(link.href);
+  if (!wanted) return;
+  if (isScript) scripts.push({ url: link.href, target: targetOf(link) });
+  else asked.push(link.href);
 }
 
 type Link = HTMLAnchorElement | HTMLAreaElement;
@@ -96,13 +187,15 @@ type Link = HTMLAnchorElement | HTMLAreaElement;
 function linkOf(element: Element): Link | null {
   const link = nearest(element, 'a[href], area[href]');
   const isLink = link instanceof HTMLAnchorElement || link instanceof HTMLAreaElement;
-  return isLink && /^https?:/.test(link.href) ? link : null;
+  return isLink && /^(?:https?|javascript):/i.test(link.href) ? link : null;
+}
+
+function targetOf(link: Link): string {
+  return attributeOf(link, 'target') ?? document.querySelector('base[target]')?.getAttribute('target') ?? '';
 }
 
 function opensTab(link: Link, modifiers: readonly Modifier[]): boolean {
   if (link.hasAttribute('download')) return false;
   if (modifiers.some((one) => one !== 'Alt')) return true;
-  const target =
-    attributeOf(link, 'target') ?? document.querySelector('base[target]')?.getAttribute('target');
-  return target?.toLowerCase() === '_blank';
+  return targetOf(link).toLowerCase() === '_blank';
 }

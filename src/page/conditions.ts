@@ -5,7 +5,7 @@ import { AgentError } from '../protocol/errors';
 import { controlOf, whyDisabled, whyHidden } from './actionability';
 import type { PageContext } from './commands';
 import { type ElementTarget, findAll } from './find-element';
-import { attributeOf, openRoots, shownTextOf } from './tree';
+import { allRoots, attributeOf, shownTextOf } from './tree';
 
 export interface ConditionArgs extends ElementTarget {
   text?: string;
@@ -91,13 +91,29 @@ function isChecked(element: Element): boolean {
   return attributeOf(element, 'aria-checked') === 'true';
 }
 
-/** What a person sees, with white space as one space: of the document and of each shadow root. */
+/** What a person sees, with white space as one space: of the document, of each shadow root, and of each field. */
 function shownTexts(): string[] {
-  return openRoots().flatMap((root) => {
+  return allRoots().flatMap((root) => {
     const parts =
       root instanceof ShadowRoot ? [...root.children] : [document.body ?? document.documentElement];
-    return parts.map((part) => (part instanceof HTMLElement ? plain(shownTextOf(part)) : ''));
+    return [...parts.flatMap(shownIn), ...fieldTexts(root)];
   });
+}
+
+/** Of an element that is not shown, the browser tells the whole text. */
+function shownIn(part: Element): string[] {
+  if (!(part instanceof HTMLElement)) return [];
+  if (part.checkVisibility()) return [plain(shownTextOf(part))];
+  // Without a box of its own it may be shown all the same.
+  return getComputedStyle(part).display === 'contents' ? [...part.children].flatMap(shownIn) : [];
+}
+
+const FIELDS =
+  'textarea, input:not([type="password" i], [type="hidden" i], [type="checkbox" i], [type="radio" i], [type="file" i], [type="image" i])';
+
+function fieldTexts(root: Document | ShadowRoot): string[] {
+  const fields = [...root.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(FIELDS)];
+  return fields.flatMap((field) => (field.value && whyHidden(field) === null ? [plain(field.value)] : []));
 }
 
 function includes(texts: readonly string[], wanted: string): boolean {

@@ -6,9 +6,10 @@ import { AgentError } from '../protocol/errors';
 import { controlOf, whyReadOnly } from './actionability';
 import { click } from './click';
 import { describeElement } from './describe-element';
+import { isConnected, isContentEditable } from './dom';
 import { giveFocus } from './focus';
 import type { Point } from './pointer';
-import { attributeOf, fits, nearest, shownTextOf, textOf } from './tree';
+import { attributeOf, fits, isWithin, nearest, shownTextOf, textOf } from './tree';
 
 export interface Filled {
   /** What the field holds now; left out for passwords. */
@@ -122,19 +123,45 @@ export function fillText(field: TextField, wanted: string): Filled {
   return filled(field);
 }
 
+/** What a field holds now; nothing of one that the page has taken away. */
+export function heldBy(target: Element): Filled {
+  const element = controlOf(target);
+  if (!isConnected(element)) return {};
+  if (isToggle(element)) return { checked: isChecked(element) };
+  if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) return filled(element);
+  const editor = editorOf(element);
+  return editor ? { value: editorText(editor) } : {};
+}
+
+function editorText(editor: HTMLElement): string {
+  return shownTextOf(editor).replace(/\n$/, '');
+}
+
 function filled(field: TextField): Filled {
   return field.type === 'password' ? {} : { value: field.value };
 }
 
-/** Throws `element_not_actionable` when the element cannot have the focus. */
+/**
+ * Throws `element_not_actionable` when the element cannot have the focus. Of what stands in an editor, the editor
+ * has it.
+ */
 export function mustFocus(element: Element): void {
-  if (giveFocus(element)) return;
-  const modal = document.querySelector('dialog:modal');
-  const because = modal && !modal.contains(element) ? `: ${describeElement(modal)} is open above it` : '';
-  throw new AgentError(
-    'element_not_actionable',
-    `The element ${describeElement(element)} cannot take the focus${because}.`,
-  );
+  const looks = describeElement(element);
+  if (giveFocus(editingHost(element) ?? element) && isConnected(element)) return;
+  if (!isConnected(element)) {
+    throw new AgentError(
+      'element_not_actionable',
+      `The page put another element in the place of ${looks} when it got the focus. Nothing was entered. Take a new page_snapshot.`,
+    );
+  }
+  const modal = modalAbove(element);
+  const because = modal ? `: ${describeElement(modal)} is open above it` : '';
+  throw new AgentError('element_not_actionable', `The element ${looks} cannot take the focus${because}.`);
+}
+
+function modalAbove(element: Element): Element | null {
+  const modal = [...document.querySelectorAll('dialog:modal')].at(-1);
+  return modal && !isWithin(element, modal) ? modal : null;
 }
 
 function selectAll(field: TextField): void {
@@ -185,6 +212,13 @@ function isChecked(element: Element): boolean {
 
 /** A box is ticked as a person does it, with a click, and only when it is not yet as wanted. */
 function toggle(element: Element, wanted: boolean, point: Point): Filled {
+  const modal = modalAbove(element);
+  if (modal) {
+    throw new AgentError(
+      'element_not_actionable',
+      `The element ${describeElement(element)} is out of reach: ${describeElement(modal)} is open above it.`,
+    );
+  }
   const isRadio =
     element instanceof HTMLInputElement
       ? element.type === 'radio'
@@ -205,15 +239,22 @@ function toggle(element: Element, wanted: boolean, point: Point): Filled {
   return { checked: isChecked(element) };
 }
 
+/** What has the focus when this is edited, if it is: the editor it stands in, or the whole page. */
+export function editingHost(element: Element): Element | null {
+  if (!(element instanceof HTMLElement) || !isContentEditable(element)) return null;
+  return nearest(element, EDITOR) ?? document.body;
+}
+
+const EDITOR = '[contenteditable]:not([contenteditable="false" i])';
+
 /** The element whose whole content is edited, or null. */
 export function editorOf(element: Element): HTMLElement | null {
-  if (!(element instanceof HTMLElement) || !element.isContentEditable) {
-    const inner = element.querySelector('[contenteditable]:not([contenteditable="false" i])');
+  if (!(element instanceof HTMLElement) || !isContentEditable(element)) {
+    const inner = element.querySelector(EDITOR);
     const holdsOne = inner && element.querySelectorAll('[contenteditable]').length === 1;
     return holdsOne && fits(element, '[role="textbox"], [role="combobox"]') ? (inner as HTMLElement) : null;
   }
-  const host = nearest(element, '[contenteditable]:not([contenteditable="false" i])');
-  return (host as HTMLElement | null) ?? element;
+  return editingHost(element) as HTMLElement | null;
 }
 
 /** Replaces what an editor holds. Editors that keep a model of their own take the text from beforeinput. */
@@ -227,7 +268,7 @@ function fillEditor(editor: HTMLElement, wanted: string): Filled {
     sendInput(editor, 'input', 'insertText', wanted);
   }
   sendChange(editor);
-  return { value: shownTextOf(editor).replace(/\n$/, '') };
+  return { value: editorText(editor) };
 }
 
 /** Puts text where the selection is; an empty one deletes. Says whether the browser did it, or the page kept it. */

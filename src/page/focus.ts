@@ -8,6 +8,12 @@ import { focusedElement, isWithin } from './tree';
 export function giveFocus(element: Element): boolean {
   const before = focusedElement();
   if (before === element) return true;
+  // A page that is edited as a whole, as editors in frames are: it has the focus when nothing in it has.
+  if (element === document.body) {
+    if (before) dropFocus();
+    document.body.focus({ preventScroll: true });
+    return focusedElement() === null;
+  }
   const heard = listen(() => (element as HTMLElement).focus({ preventScroll: true }));
   const after = focusedElement();
   if (after !== before && !heard) tellFocusMoved(before, after);

@@ -49,7 +49,15 @@ export function framePoint({ place, x, y }: FramePointArgs, _page: PageContext):
   if (!frame) return { free: true, x, y };
   const inside = (): { x: number; y: number } => {
     const box = boxOf(frame);
-    return { x: box.x + frame.clientLeft + x, y: box.y + frame.clientTop + y };
+    const { offsetWidth = 0, offsetHeight = 0 } = frame as Partial<HTMLElement>;
+    const { paddingLeft, paddingTop } = getComputedStyle(frame);
+    // As large as it is shown: a page may scale the frame, and with it what is in it.
+    const across = offsetWidth > 0 ? box.width / offsetWidth : 1;
+    const down = offsetHeight > 0 ? box.height / offsetHeight : 1;
+    return {
+      x: box.x + (frame.clientLeft + (Number.parseFloat(paddingLeft) || 0) + x) * across,
+      y: box.y + (frame.clientTop + (Number.parseFloat(paddingTop) || 0) + y) * down,
+    };
   };
   const hidden = whyHidden(frame);
   if (hidden)

@@ -1,13 +1,13 @@
 /** What a key does in the place where it is pressed, when the page did not prevent it. */
 
 import type { Key } from '../protocol/keys';
-import { click } from './click';
+import { followByKey } from './click';
 import { editorOf, insertText, sendChange, sendInput, type TextField } from './fill';
 import { giveFocus } from './focus';
 import { keyScroll } from './scroll';
 import { isDisabled } from './select';
 import { moveFocus, radioGroup } from './tab-order';
-import { fits } from './tree';
+import { attributeOf, fits } from './tree';
 
 /** Runs after keydown (and keypress, for keys that type). */
 export function pressEffect(target: Element, key: Key): void {
@@ -81,10 +81,7 @@ function enter(target: Element, field: TextField | null, editor: HTMLElement | n
 }
 
 function followLink(link: Element): void {
-  const { x, y } = link.getBoundingClientRect();
-  // Links that open tabs are left to page_click, which opens them in the background.
-  if (!fits(link, '[target="_blank" i]')) pressByKey(link);
-  else click(link, { x, y }, { button: 'left', count: 1, modifiers: [] });
+  followByKey(link, () => pressByKey(link));
 }
 
 function breakLine(editor: HTMLElement, shift: boolean): void {
@@ -256,10 +253,14 @@ function step(input: HTMLInputElement, { key }: Key): boolean {
   return true;
 }
 
+/** A manual one (a toast) stays until its page takes it away. */
+const LIGHT_POPOVER = '[popover]:not([popover="manual" i]):popover-open';
+
 /** Escape closes what is open above the page, unless the page keeps it open. */
 function closeTopmost(): void {
   const modal = [...document.querySelectorAll<HTMLDialogElement>('dialog:modal')].at(-1);
-  const popover = [...document.querySelectorAll<HTMLElement>('[popover]:popover-open')].at(-1);
+  const popover = [...document.querySelectorAll<HTMLElement>(LIGHT_POPOVER)].at(-1);
   if (popover) popover.hidePopover();
+  else if (modal && attributeOf(modal, 'closedby')?.toLowerCase() === 'none') return;
   else if (modal?.dispatchEvent(new Event('cancel', { cancelable: true }))) modal.close();
 }

@@ -15,6 +15,11 @@ export interface Pressed {
 
 export function press(keys: readonly Key[]): Pressed {
   for (const key of keys) pressOne(key);
+  return heldByFocus();
+}
+
+/** What the field with the focus holds now. */
+export function heldByFocus(): Pressed {
   const field = focusedElement();
   const isField = field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement;
   return isField && field.type !== 'password' ? { value: field.value } : {};

@@ -44,12 +44,24 @@ export function isWithin(inner: Element, outer: Element): boolean {
 }
 
 /** The document and every open shadow root in it, in the order of the document. */
-export function openRoots(root: Document | ShadowRoot = document): (Document | ShadowRoot)[] {
+export function openRoots(): (Document | ShadowRoot)[] {
+  return rootsIn(document, ({ mode }) => mode === 'open');
+}
+
+/** The closed ones too: what a person sees is in all of them. */
+export function allRoots(): (Document | ShadowRoot)[] {
+  return rootsIn(document, () => true);
+}
+
+function rootsIn(
+  root: Document | ShadowRoot,
+  isMeant: (inner: ShadowRoot) => boolean,
+): (Document | ShadowRoot)[] {
   const roots: (Document | ShadowRoot)[] = [root];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const inner = shadowRoot(node as Element);
-    if (inner?.mode === 'open') roots.push(...openRoots(inner));
+    if (inner && isMeant(inner)) roots.push(...rootsIn(inner, isMeant));
   }
   return roots;
 }

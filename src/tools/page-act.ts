@@ -13,10 +13,11 @@ import { addressOf, findTab } from './find-tabs';
 import { isOpenTab } from './open-tab';
 import { callFrame, DocumentGone } from './page-call';
 import { type ElementInput, frameOfElement, whyFrameBlocked } from './page-element';
-import { type DialogRule, type Heard, installHooks } from './page-hooks';
+import { type DialogRule, followScripts, type Heard, installHooks } from './page-hooks';
 import { findPage, type PageFrame, type PageTarget } from './page-target';
 import { pause } from './pause';
 import type { ToolContext, ToolResult } from './tool';
+import { Turns } from './turns';
 
 export interface ActInput extends ElementInput {
   tab_id?: number;
@@ -51,7 +52,15 @@ interface Place {
   /** Null: what has the focus, or the page itself. */
   ref: string | null;
   element: string | null;
+  /** Found by a selector: what the page puts in its place is found by it too. */
+  is_found_anew: boolean;
 }
+
+/**
+ * Acts on one tab are done one after the other, in the order in which they came: two at once would answer each other's
+ * dialogs, take each other's focus and tell each other's changes.
+ */
+const turns = new Turns<number>();
 
 /** Runs one act. Throws `element_not_found`, `element_not_actionable`, and what the page tools share. */
 export async function performAct(
@@ -60,12 +69,47 @@ export async function performAct(
   act: Act,
   { dialogs }: ActOptions,
 ): Promise<ToolResult> {
-  const give_up = Math.min(context.now() + READY_MS, lastMoment(context));
-  const id = `${context.request_id} ${context.now()}`;
   // Once for all: another tab may become the active one meanwhile.
   const { tab_id } = await findPage(context, input.tab_id);
+  const turn = turns.take(tab_id);
+  try {
+    await itsTurn(context, turn.come);
+    return await perform(context, { ...input, tab_id }, act, dialogs);
+  } finally {
+    turn.end();
+  }
+}
+
+/** Throws `timeout`, or the signal's reason, when the turn does not come. */
+async function itsTurn(context: ToolContext, come: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const end = lastMoment(context);
+  const tooLate = async (): Promise<never> => {
+    const { setTimer } = context;
+    const signal = AbortSignal.any([context.signal, over.signal]);
+    await pause({ setTimer, signal }, Math.max(0, end - context.now()));
+    throw new AgentError(
+      'timeout',
+      'Nothing was done: earlier acts in this tab were still under way. Look at the page and try again.',
+    );
+  };
+  try {
+    await Promise.race([come, tooLate()]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function perform(
+  context: ToolContext,
+  input: ActInput & { tab_id: number },
+  act: Act,
+  dialogs: DialogRule | null,
+): Promise<ToolResult> {
+  const give_up = Math.min(context.now() + READY_MS, lastMoment(context));
+  const id = `${context.request_id} ${context.now()}`;
   for (;;) {
-    const place = await readyPlace(context, { ...input, tab_id }, act, give_up);
+    const place = await readyPlace(context, input, act, give_up);
     const result = await attempt(context, place, id, act, dialogs);
     if (result) return result;
     // Something moved in between. Nothing was done: look again.
@@ -115,7 +159,7 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
     try {
       const frame = await frameOfElement(context, page, input);
       const isNamed = ref !== undefined || selector !== undefined;
-      if (frame && !isNamed) return { page, frame, ref: null, element: null };
+      if (frame && !isNamed) return { page, frame, ref: null, element: null, is_found_anew: false };
       if (frame) {
         const target = ref === undefined ? { selector: selector ?? '' } : { ref };
         const args = { ...target, kind: act.kind };
@@ -124,7 +168,9 @@ async function readyPlace(context: ToolContext, input: ActInput, act: Act, give_
         if (prepared.state === 'ready') {
           const { ref: found, element, point } = prepared;
           const blocked = point && (await whyFrameBlocked(context, page, frame, point));
-          if (!blocked) return { page, frame, ref: found, element };
+          if (!blocked) {
+            return { page, frame, ref: found, element, is_found_anew: ref === undefined };
+          }
           why = new AgentError('element_not_actionable', blocked);
         } else if (prepared.state === 'not_yet') {
           why = new AgentError('element_not_actionable', prepared.why);
@@ -176,7 +222,7 @@ function readPoint(value: unknown): { x: number; y: number } | null {
 /** Starts the act. Null when the element could not be acted on any more: then nothing was done. */
 async function begin(
   context: ToolContext,
-  { page, frame, ref }: Place,
+  { page, frame, ref, is_found_anew }: Place,
   id: string,
   act: Act,
 ): Promise<Look | null> {
@@ -194,6 +240,8 @@ async function begin(
         'Nothing was done: the page does not answer. It may show a dialog (alert, confirm, prompt) that a person must close, or its scripts are busy.',
       );
     }
+    const isReplaced = thrown instanceof AgentError && thrown.code === 'element_not_found';
+    if (is_found_anew && isReplaced && !(thrown instanceof DocumentGone)) return null;
     throw thrown;
   }
   if (isJsonObject(result) && result.begun === false) return null;
@@ -222,7 +270,7 @@ async function settle(context: ToolContext, place: Place, id: string, watch: Eff
   let seen = '';
   let look: ActLook | null = null;
   let isThere = true;
-  let new_tabs_opened = false;
+  let links_followed = false;
   let restricted = false;
   for (;;) {
     const now = context.now();
@@ -239,9 +287,12 @@ async function settle(context: ToolContext, place: Place, id: string, watch: Eff
       else if (!log.isNavigating) return { look, quiet: false, stalled: true, restricted };
       if (answer === 'restricted') restricted = true;
     }
-    if (look?.done && !new_tabs_opened) {
-      new_tabs_opened = true;
+    if (look?.done && !links_followed) {
+      links_followed = true;
       await openInBackground(context, place.page.tab_id, look.new_tabs, watch);
+      await followScripts(context, place.page.tab_id, place.frame, look.scripts);
+      // What they start, they start only now.
+      if (look.scripts.length > 0) seen = '';
     }
     const state = `${log.events} ${look?.now.changes} ${look?.now.url} ${isThere}`;
     const isDone = !isThere || look?.done === true;
@@ -325,7 +376,7 @@ async function answer(context: ToolContext, outcome: Outcome): Promise<ToolResul
   if (!isOpen) changes.restricted = true;
   if (isOpen && url !== url_before) changes.url = url;
   if (isOpen && tab && (tab.title ?? '') !== title_before) changes.title = tab.title ?? '';
-  if (isOpen && log.failed) changes.load_failed = log.failed;
+  if (isOpen && log.failed) changes.load_failed = loadFailure(log.failed);
   if (settled.stalled) {
     changes.dialog = {
       open: true,
@@ -339,7 +390,8 @@ async function answer(context: ToolContext, outcome: Outcome): Promise<ToolResul
     if (look.now.changes > before.changes) changes.content = true;
     if (look.messages.length > 0) changes.messages = look.messages as unknown as JsonObject[];
   }
-  const new_tabs = await Promise.all(log.new_tabs.map((one) => loadedTab(context, one.tab_id, one.url)));
+  const came = await Promise.all(log.new_tabs.map((one) => loadedTab(context, one.tab_id, one.url)));
+  const new_tabs = came.filter((one) => one !== null);
   if (new_tabs.length > 0) changes.new_tabs = new_tabs;
   return {
     output: {
@@ -353,16 +405,27 @@ async function answer(context: ToolContext, outcome: Outcome): Promise<ToolResul
   };
 }
 
-/** A tab that came, when its page is there or has had its time. */
-async function loadedTab(context: ToolContext, tab_id: number, first_url: string): Promise<JsonObject> {
+/** A load that ends so has no fault: there was no page to load. */
+function loadFailure(error: string): string {
+  if (error !== 'net::ERR_ABORTED') return error;
+  return `${error}: no page came. It is a download (download_list tells), the server had no page to give, or the load was stopped.`;
+}
+
+/** A tab that came, when its page is there or has had its time; null when it is gone, as that of a download. */
+async function loadedTab(
+  context: ToolContext,
+  tab_id: number,
+  first_url: string,
+): Promise<JsonObject | null> {
   const end = Math.min(context.now() + LOAD_MS, lastMoment(context));
   for (;;) {
     const tab = await context.browser.tabs.get(tab_id).catch(() => null);
     const isLoaded = tab?.status === 'complete' && !tab.pendingUrl && tab.url !== '';
-    if (!tab || isLoaded || context.now() + TRY_AGAIN_MS > end) {
-      const url = (tab && addressOf(tab)) || first_url;
-      const isOpen = tab ? await isOpenTab(context, tab) : context.urls.mayEnter(url);
-      return isOpen ? { tab_id, url, title: tab?.title ?? '' } : { tab_id, restricted: true };
+    if (!tab) return null;
+    if (isLoaded || context.now() + TRY_AGAIN_MS > end) {
+      const url = addressOf(tab) || first_url;
+      const isOpen = await isOpenTab(context, tab);
+      return isOpen ? { tab_id, url, title: tab.title ?? '' } : { tab_id, restricted: true };
     }
     await pause(context, TRY_AGAIN_MS);
   }
@@ -374,18 +437,26 @@ function failureOf({ code, message }: { code: ErrorCode; message: string }): Age
 
 function readActLook(value: unknown): ActLook | null {
   if (!isJsonObject(value)) return null;
-  const { done, result, failure, new_tabs, now, messages } = value;
+  const { done, result, failure, new_tabs, scripts, now, messages } = value;
   const look = readLook(now);
   if (!look || typeof done !== 'boolean' || !isJsonObject(result)) return null;
-  if (!Array.isArray(new_tabs) || !Array.isArray(messages)) return null;
+  if (!Array.isArray(new_tabs) || !Array.isArray(scripts) || !Array.isArray(messages)) return null;
   return {
     done,
     result,
     failure: readFailure(failure),
     new_tabs: new_tabs.filter((one) => typeof one === 'string'),
+    scripts: scripts.flatMap(readScript),
     now: look,
     messages: messages.flatMap(readMessage),
   };
+}
+
+function readScript(value: unknown): ActLook['scripts'] {
+  if (!isJsonObject(value)) return [];
+  const { url, target } = value;
+  const isScript = typeof url === 'string' && /^javascript:/i.test(url) && typeof target === 'string';
+  return isScript ? [{ url, target }] : [];
 }
 
 function readMessage(value: unknown): ActLook['messages'] {

@@ -213,7 +213,9 @@ export const pagePress = defineTool<PressInput>({
     const { key, text = '', repeat = 1 } = input;
     const isMac = context.facts.os === 'mac';
     const once: Key[] =
-      key === undefined ? [...text].map((one) => ({ ...keyOf(one), modifiers: [] })) : [readKey(key, isMac)];
+      key === undefined
+        ? [...text.replace(/\r\n/g, '\n')].map((one) => ({ ...keyOf(one), modifiers: [] }))
+        : [readKey(key, isMac)];
     const keys = Array.from({ length: repeat }, () => once).flat();
     if (keys.length > MOST_KEYS) {
       throw new AgentError('invalid_input', `input: at most ${MOST_KEYS} keys are pressed at a time.`);

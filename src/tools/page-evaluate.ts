@@ -257,10 +257,11 @@ async function evaluate(
     const object = one as object;
     for (let index = 0; index < open.length; index += 1) if (open[index] === object) return '[circular]';
     if (open.length > 30) return '[too deep]';
-    if (object instanceof Element)
-      return text(`[element ${object.localName}${object.id ? `#${object.id}` : ''}]`);
-    if (object instanceof Node || object === window)
-      return text(`[${object instanceof Node ? object.nodeName : 'window'}]`);
+    if (object === window) return '[window]';
+    if (isNode(object)) {
+      const { nodeName, localName, id } = object as Element;
+      return text(localName ? `[element ${localName}${id ? `#${id}` : ''}]` : `[${nodeName}]`);
+    }
     if (
       object instanceof Date ||
       object instanceof Error ||
@@ -273,25 +274,52 @@ async function evaluate(
     open.length -= 1;
     return result;
   };
+  /** Of another frame too, whose classes are others. */
+  const isNode = (one: object): boolean => {
+    try {
+      if (one instanceof Node) return true;
+      return 'nodeType' in one && 'nodeName' in one && 'ownerDocument' in one && 'appendChild' in one;
+    } catch {
+      return false;
+    }
+  };
   const contentOf = (object: object): JsonValue => {
     const isList = (one: object): one is ArrayLike<unknown> & object =>
       Array.isArray(one) ||
       one instanceof NodeList ||
       one instanceof HTMLCollection ||
+      one instanceof DOMTokenList ||
       (ArrayBuffer.isView(one) && 'length' in one);
     if (isList(object)) {
       const list: JsonValue[] = [];
       for (let index = 0; index < object.length && left > 0; index += 1) list[index] = json(object[index]);
       return list;
     }
-    if (object instanceof Map || object instanceof Set) {
+    if (
+      object instanceof Map ||
+      object instanceof Set ||
+      object instanceof URLSearchParams ||
+      object instanceof FormData ||
+      object instanceof Headers
+    ) {
       const list: JsonValue[] = [];
       for (const one of object) list[list.length] = json(one);
       return list;
     }
+    // The browser's own objects have no members of their own; many say themselves what they are in JSON.
+    let toJSON: unknown;
+    try {
+      ({ toJSON } = object as { toJSON?: unknown });
+    } catch {
+      // A window of another origin, for one.
+      return '[an object that cannot be read]';
+    }
+    if (typeof toJSON === 'function') return json(toJSON.call(object));
     const record = { __proto__: null } as unknown as JsonObject;
+    let isEmpty = true;
     for (const name in object) {
       if (!Object.hasOwn(object, name)) continue;
+      isEmpty = false;
       let member: unknown;
       try {
         member = (object as Record<string, unknown>)[name];
@@ -302,7 +330,10 @@ async function evaluate(
       record[text(name)] = json(member);
       if (left < 0 || room < 0) break;
     }
-    return record;
+    const said = isEmpty ? `${Object.prototype.toString.call(object)}` : '[object Object]';
+    const isNothing =
+      said === '[object Object]' || object instanceof DOMStringMap || object instanceof Storage;
+    return isNothing ? record : text(said);
   };
   try {
     const result = json(value);

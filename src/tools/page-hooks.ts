@@ -1,9 +1,10 @@
 /**
- * Two things of a page that an act may run into, and only the page's own world can tell: windows that Chrome's
- * pop-up blocker kept from opening, because no person clicked, and (when the caller asks for it) dialogs, which
- * are answered instead of shown. The hooks are there for the time of one act.
+ * What an act needs of the page's own world. Two things that it may run into, and only that world can tell: windows that
+ * Chrome's pop-up blocker kept from opening, because no person clicked, and (when the caller asks for it) dialogs, which
+ * are answered instead of shown; the hooks are there for the time of one act. And the links whose address is a script.
  */
 import type { Scripting } from 'webextension-polyfill';
+import type { ScriptLink } from '../page/click';
 import { isJsonObject, type JsonObject } from '../protocol/json';
 import type { PageFrame } from './page-target';
 import type { ToolContext } from './tool';
@@ -104,10 +105,29 @@ async function inPage(
   return result;
 }
 
+/** Follows `javascript:` links of the page, as the page's own script: its policy (CSP) says whether they run. */
+export async function followScripts(
+  context: ToolContext,
+  tab_id: number,
+  frame: PageFrame,
+  links: readonly ScriptLink[],
+): Promise<void> {
+  for (const { url, target } of links) await inPage(context, tab_id, frame, follow, [url, target]);
+}
+
 interface Hooked {
   dialogs: unknown[];
   windows: string[];
   restore(): void;
+}
+
+/** Runs in the page's own world. Refers to nothing outside itself. Where it leads is not part of the page. */
+function follow(url: string, target: string): null {
+  const link = document.createElement('a');
+  link.href = url;
+  link.target = target;
+  link.click();
+  return null;
 }
 
 /** Runs in the page's own world. Refers to nothing outside itself. */

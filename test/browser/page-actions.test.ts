@@ -424,11 +424,163 @@ const CONTROLLED = `<input id=controlled><script>
   });
 </script>`;
 
+describe('page_click on pages as they are', () => {
+  it('acts on one tab are done one after the other: each answers its own dialogs', async () => {
+    const page = await open(
+      `${[0, 1, 2, 3].map((one) => `<button id=b${one} onclick="answers.push(confirm('q${one}'))">B${one}</button>`).join('')}
+       <script>window.answers = []</script>`,
+    );
+    const said = await Promise.all(
+      [0, 1, 2, 3].map((one) =>
+        page.act('page_click', { selector: `#b${one}`, dialogs: one % 2 === 0 ? 'accept' : 'dismiss' }),
+      ),
+    );
+    for (const [one, { changes }] of said.entries()) {
+      expect(changes).toMatchObject({
+        dialogs: [{ type: 'confirm', message: `q${one}`, accepted: one % 2 === 0 }],
+        focus: { element: expect.stringContaining(`id="b${one}"`) },
+      });
+    }
+    const accepted = said.map(
+      ({ changes }) => (changes as { dialogs: { accepted: boolean }[] }).dialogs[0]?.accepted,
+    );
+    expect([...accepted].sort()).toEqual([false, false, true, true]);
+    expect([...(await page.js<boolean[]>('answers'))].sort()).toEqual([false, false, true, true]);
+    await page.close();
+  });
+
+  it('a javascript: link runs in the page, by Enter too, unless the page or its policy keeps it from that', async () => {
+    const links = `<script nonce=n>function post(what) { document.title = 'posted ' + what }</script>
+      <a id=a href="javascript:post('a%20b')"><b id=in>Post</b></a>
+      <a id=kept href="javascript:post('kept')">Kept</a>
+      <script nonce=n>kept.addEventListener('click', (event) => event.preventDefault())</script>
+      <a id=asks href="javascript:post(confirm('Sure?'))">Ask</a>`;
+    const page = await open(links);
+    expect((await page.act('page_click', { selector: '#in' })).changes).toMatchObject({
+      title: 'posted a b',
+    });
+    expect((await page.act('page_click', { selector: '#kept' })).changes).not.toHaveProperty('title');
+    await page.js('document.title = "before"');
+    expect((await page.act('page_press', { selector: '#a', key: 'Enter' })).changes).toMatchObject({
+      title: 'posted a b',
+    });
+    expect((await page.act('page_click', { selector: '#asks', dialogs: 'accept' })).changes).toMatchObject({
+      title: 'posted true',
+      dialogs: [{ type: 'confirm', message: 'Sure?', accepted: true }],
+    });
+    await page.close();
+    const strict = await open(links, { 'content-security-policy': "script-src 'nonce-n'" });
+    expect((await strict.act('page_click', { selector: '#a' })).changes).not.toHaveProperty('title');
+    await strict.close();
+  });
+
+  it('what the pointer makes a page draw anew is clicked all the same; what it takes away is not', async () => {
+    const page = await open(`<div id=w><button id=b>Buy</button></div><button id=gone>Gone</button><script>
+      w.addEventListener('mouseover', () => {
+        w.innerHTML = '<button id=b>Buy</button>';
+        b.onclick = () => { document.title = 'bought' };
+      }, { once: true });
+      gone.onmouseover = () => gone.remove();
+    </script>`);
+    expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ title: 'bought' });
+    expect(await page.refused('page_click', { selector: '#gone' })).toEqual({
+      error_code: 'element_not_actionable',
+      error: expect.stringMatching(/took .*"Gone" away .* Nothing was clicked/),
+    });
+    await page.close();
+  });
+
+  it('drawn anew while the button is down, the click goes to what is around it, as in Chrome', async () => {
+    const page = await open(`<ul id=w><li id=b>Item</li></ul><script>
+      w.addEventListener('mousedown', () => { w.innerHTML = '<li id=b>Item</li>' });
+      w.addEventListener('click', (event) => { document.title = 'clicked ' + event.target.id });
+    </script>`);
+    expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ title: 'clicked w' });
+    await page.close();
+  });
+
+  it('a box that is cut down to nothing is clicked by its label, wherever that is; not when it is disabled', async () => {
+    const unseen =
+      'style="position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip:rect(0,0,0,0)"';
+    const page = await open(`<div style="position:relative;padding:20px"><input type=checkbox id=c ${unseen}>
+      <label for=c style="margin-left:99px">One</label></div>
+      <div style="position:relative;padding:20px"><input type=checkbox id=d disabled ${unseen}>
+      <label for=d style="margin-left:99px">Two</label></div>`);
+    await page.act('page_click', { selector: '#c' });
+    expect(await page.js('c.checked')).toBe(true);
+    expect(await page.refused('page_click', { selector: '#d' })).toMatchObject({
+      error: expect.stringMatching(/disabled/),
+    });
+    await page.close();
+  });
+
+  it('in a frame that its page scales, with a border and padding', async () => {
+    const page = await open(`<div style="width:400px;height:300px;overflow:hidden"><iframe
+      style="width:800px;height:600px;border:10px solid;padding:30px;transform:scale(.5);transform-origin:0 0"
+      srcdoc="<button id=b style='position:absolute;left:600px;top:450px' onclick='parent.document.title = 1'>B</button>"></iframe></div>`);
+    expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ title: '1' });
+    await page.close();
+  });
+
+  it('the areas of an image map are clicked where the image shows them, those of no image are not', async () => {
+    const image = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"/>')}`;
+    const page =
+      await open(`<div style="height:2000px"></div><img usemap="#m" src="${image}" width=300 height=100 style="padding:9px">
+      <map name=m><area id=rect coords="0,0,90,90" href="#rect"><area id=circle shape=circle coords="150,50,40" href="#circle">
+      <area id=poly shape=poly coords="200,0,290,0,290,90" href="#poly"></map>
+      <map name=none><area id=lost coords="0,0,9,9" href="#lost"></map>`);
+    for (const id of ['rect', 'circle', 'poly']) {
+      const { url } = await page.act('page_click', { selector: `#${id}` });
+      expect(url).toBe(world.site.url(`${page.path}#${id}`));
+    }
+    expect(await page.refused('page_click', { selector: '#lost' })).toMatchObject({
+      error_code: 'element_not_actionable',
+    });
+    await page.close();
+  });
+
+  it('an option is not clicked: page_select is named', async () => {
+    const page = await open('<select multiple id=s><option id=o>A<option>B</select>');
+    expect(await page.refused('page_click', { selector: '#o' })).toEqual({
+      error_code: 'element_not_actionable',
+      error: expect.stringMatching(/page_select on their list, <select id="s"/),
+    });
+    await page.close();
+  });
+
+  it('a link to a download says that no page came; the tab that Chrome closes again is not told', async () => {
+    world.site.serve('/file.bin', (_request, response) => {
+      response.writeHead(200, { 'content-disposition': 'attachment; filename="file.bin"' });
+      response.end('content');
+    });
+    const page = await open('<a id=a href=/file.bin>A</a><a id=b href=/file.bin target=_blank>B</a>');
+    expect((await page.act('page_click', { selector: '#a' })).changes).toMatchObject({
+      load_failed: expect.stringMatching(/^net::ERR_ABORTED: no page came. It is a download/),
+    });
+    expect((await page.act('page_click', { selector: '#b' })).changes).not.toHaveProperty('new_tabs');
+    await page.close();
+  });
+
+  it('a form whose action is a script is sent to the page, unless the page prevents it', async () => {
+    const page =
+      await open(`<form action="javascript:void (document.title = 'sent ' + i.value)"><input id=i value=1>
+      <button id=b>Send</button></form>`);
+    expect((await page.act('page_click', { selector: '#b' })).changes).toMatchObject({ title: 'sent 1' });
+    await page.js('i.value = 2');
+    expect((await page.act('page_press', { selector: '#i', key: 'Enter' })).changes).toMatchObject({
+      title: 'sent 2',
+    });
+    await page.js('i.form.onsubmit = () => false; document.title = "kept"');
+    expect((await page.act('page_click', { selector: '#b' })).changes).not.toHaveProperty('title');
+    await page.close();
+  });
+});
+
 describe('page_fill', () => {
   it('a controlled input hears the change and has the last word', async () => {
     const page = await open(CONTROLLED);
     expect(await page.act('page_fill', { selector: '#controlled', value: 'abc' })).toMatchObject({
-      value: 'abc',
+      value: 'ABC',
     });
     expect(await page.js('[state, controlled.value]')).toEqual(['ABC', 'ABC']);
     await page.act('page_press', { selector: '#controlled', text: 'd' });
@@ -495,6 +647,86 @@ describe('page_fill', () => {
       value: 'new',
     });
     expect(await page.js('model')).toEqual(['insertText', 'new', 1]);
+    await page.close();
+  });
+
+  it('an editor that is a whole page, as in a frame: by attribute or by designMode', async () => {
+    const page = await open(`<iframe srcdoc="<body contenteditable id=whole><p id=p>old"></iframe>
+      <iframe id=f></iframe><script>
+        f.contentDocument.designMode = 'on';
+        f.contentDocument.body.innerHTML = '<p id=q>old';
+      </script>`);
+    for (const selector of ['#whole', '#p', '#q']) {
+      expect(await page.act('page_fill', { selector, value: 'new' }), selector).toMatchObject({
+        value: 'new',
+      });
+    }
+    await page.act('page_press', { selector: '#whole', key: 'End' });
+    await page.act('page_press', { text: '!' });
+    expect(await page.js('[0, 1].map((one) => frames[one].document.body.innerText.trim())')).toEqual([
+      'new!',
+      'new',
+    ]);
+    await page.close();
+  });
+
+  it('a click or a ref in an editor says where the text goes', async () => {
+    const page = await open('<div id=e contenteditable><p id=p>one</p><p id=q>two</p></div>');
+    await page.act('page_press', { selector: '#q', text: '!' });
+    expect(await page.js('e.innerText')).toBe('one\n\ntwo!');
+    await page.act('page_click', { selector: '#p' });
+    await page.act('page_press', { text: '?' });
+    expect(await page.js('e.innerText')).toBe('one?\n\ntwo!');
+    await page.close();
+  });
+
+  it('what a page makes of it a moment later is what is told: taken back, put right, drawn anew', async () => {
+    const page = await open(`<input id=i><input id=c type=checkbox><select id=s><option>a<option>b</select>
+      <div id=w><input id=n></div><script>
+        const later = (work) => () => Promise.resolve().then(work);
+        i.oninput = later(() => { i.value = i.value.toUpperCase() });
+        c.onchange = later(() => { c.checked = false });
+        s.onchange = later(() => { s.value = 'a' });
+        n.oninput = () => { w.innerHTML = '<input id=n value=other>' };
+      </script>`);
+    expect(await page.act('page_fill', { selector: '#i', value: 'abc' })).toMatchObject({ value: 'ABC' });
+    expect(await page.act('page_press', { selector: '#i', text: 'd' })).toMatchObject({ value: 'ABCD' });
+    expect(await page.act('page_fill', { selector: '#c', value: true })).toMatchObject({ checked: false });
+    expect(await page.act('page_select', { selector: '#s', value: 'b' })).toMatchObject({
+      selected: [{ value: 'a' }],
+    });
+    expect(await page.act('page_fill', { selector: '#n', value: 'x' })).not.toHaveProperty('value');
+    await page.close();
+  });
+
+  it('a field that its page replaces when it gets the focus: nothing was entered, and that is said', async () => {
+    const field = '<input id=i onfocus="again(this)">';
+    const list = '<select id=s onfocus="again(this)"><option>a<option>b</select>';
+    const page = await open(
+      `<script>function again(one) { one.outerHTML = one.outerHTML }</script>${field}${list}`,
+    );
+    for (const [tool, input] of [
+      ['page_fill', { selector: '#i', value: 'x' }],
+      ['page_press', { selector: '#i', text: 'x' }],
+      ['page_select', { selector: '#s', value: 'b' }],
+    ] as const) {
+      expect(await page.refused(tool, input), tool).toEqual({
+        error_code: 'element_not_actionable',
+        error: expect.stringMatching(/put another element in the place .* Nothing was entered/),
+      });
+    }
+    await page.close();
+  });
+
+  it('a box below an open modal dialog is out of reach', async () => {
+    const page = await open(
+      '<input id=c type=checkbox><dialog id=d>Wait<input id=in type=checkbox></dialog><script>d.showModal()</script>',
+    );
+    expect(await page.refused('page_fill', { selector: '#c', value: true })).toEqual({
+      error_code: 'element_not_actionable',
+      error: expect.stringMatching(/<dialog id="d"> .* is open above it/),
+    });
+    expect(await page.act('page_fill', { selector: '#in', value: true })).toMatchObject({ checked: true });
     await page.close();
   });
 });
@@ -566,6 +798,20 @@ describe('page_press', () => {
     expect(await page.js('[s.value, r2.checked, range.value]')).toEqual(['three', true, '6']);
     await page.close();
   });
+
+  it('a line break of two characters is one Enter; Escape passes over what stays open', async () => {
+    const page = await open(
+      `<textarea id=t></textarea><dialog id=d>D</dialog><p popover=manual id=toast>Saved</p>`,
+    );
+    expect(await page.act('page_press', { selector: '#t', text: 'a\r\nb' })).toMatchObject({ value: 'a\nb' });
+    await page.js('d.showModal(); toast.showPopover()');
+    await page.act('page_press', { key: 'Escape' });
+    expect(await page.js('[d.open, toast.matches(":popover-open")]')).toEqual([false, true]);
+    await page.js('d.setAttribute("closedby", "none"); d.showModal()');
+    await page.act('page_press', { key: 'Escape' });
+    expect(await page.js('d.open')).toBe(true);
+    await page.close();
+  });
 });
 
 describe('page_hover and page_scroll', () => {
@@ -629,6 +875,19 @@ describe('page_wait', () => {
     });
     await page.close();
   });
+
+  it('what is hidden in a shadow tree is not shown; closed trees and the fields of a page are', async () => {
+    const page =
+      await open(`<div id=o></div><div id=c></div><input value="Anna"><input hidden value="Berta"><script>
+      o.attachShadow({ mode: 'open' }).innerHTML =
+        '<style>.red{}</style><p hidden>Failed</p><div style="display:contents"><p>Fine</p></div>';
+      c.attachShadow({ mode: 'closed' }).innerHTML = '<p>Inside</p>';
+    </script>`);
+    for (const text of ['Fine', 'Inside', 'Anna']) await page.act('page_wait', { text, timeout_ms: 2_000 });
+    for (const text_gone of ['Failed', '.red', 'Berta'])
+      await page.act('page_wait', { text_gone, timeout_ms: 2_000 });
+    await page.close();
+  });
 });
 
 describe('page_evaluate', () => {
@@ -668,6 +927,30 @@ describe('page_evaluate', () => {
     expect(await evaluate('document.querySelector("p")')).toEqual(['object', '[element p#p]']);
     const { result } = await page.act('page_evaluate', { selector: '#p', expression: 'element.textContent' });
     expect(result).toBe('text');
+    await page.close();
+  });
+
+  it('the objects of the browser say what they are, and those of another frame too', async () => {
+    const page = await open(
+      '<p id=p class="a b" style="width:9px">P</p><iframe id=f srcdoc="<p id=q>"></iframe>',
+    );
+    expect(await page.js('p.getBoundingClientRect()')).toMatchObject({ width: 9 });
+    expect(await page.js('p.classList')).toEqual(['a', 'b']);
+    expect(await page.js('new URLSearchParams("a=1&a=2")')).toEqual([
+      ['a', '1'],
+      ['a', '2'],
+    ]);
+    expect(await page.js('({ toJSON() { return { x: 1 } } })')).toEqual({ x: 1 });
+    expect(await page.js('f.contentDocument.querySelector("p")')).toBe('[element p#q]');
+    expect(await page.js('[new Blob(["x"]), {}, Object.create(null), document.body.dataset]')).toEqual([
+      '[object Blob]',
+      {},
+      {},
+      {},
+    ]);
+    const foreign = await open(`<iframe src="${elsewhere.url('/welcome')}"></iframe>`);
+    expect(await foreign.js('({ there: frames[0], a: 1 })')).toMatchObject({ a: 1 });
+    await foreign.close();
     await page.close();
   });
 
