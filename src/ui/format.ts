@@ -1,6 +1,7 @@
 /** Times and durations for people, by Intl. Pure: times are epoch milliseconds, `now` is passed in. */
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: 'numeric', minute: '2-digit' };
+const NEAR_MS = 120_000;
 const DATE: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
 
 /**
@@ -10,6 +11,13 @@ const DATE: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
 export function formatTime(at: number, now: number, locale?: string): string {
   const date = isSameDay(at, now) ? {} : DATE;
   return format(at, { ...date, ...CLOCK }, locale);
+}
+
+/** A moment that is to come: to the second when it is so near that minutes would say nothing. */
+export function formatDeadline(at: number, now: number, locale?: string): string {
+  if (at - now >= NEAR_MS) return formatTime(at, now, locale);
+  const date = isSameDay(at, now) ? {} : DATE;
+  return format(at, { ...date, ...CLOCK, second: '2-digit' }, locale);
 }
 
 /** The time of day, or the date alone when it is not of today: for narrow columns. */

@@ -3,7 +3,7 @@ import type { PendingQuestion, QuestionDetail, QuestionDetailKind } from '../pla
 import type { ShownQuestion } from '../platform/question-notifications';
 import { toolInWords } from './activity/activity-words';
 import { shortHost } from './connection-sentence';
-import { formatTime } from './format';
+import { formatDeadline } from './format';
 import type { MessageKey, Texts } from './i18n';
 
 /** The last moment that a date can tell. */
@@ -59,7 +59,7 @@ export function questionNotification(question: PendingQuestion, now: number, tex
     question_id,
     title: t('question_title', [toolInWords(tool, texts).text]),
     message: [questionPlace(question, texts), detailLine(question, texts)].filter(Boolean).join('\n'),
-    context: t('question_until', [tool, formatTime(Math.min(deadline, LATEST_TIME), now, locale)]),
+    context: t('question_until', [tool, formatDeadline(Math.min(deadline, LATEST_TIME), now, locale)]),
     buttons: [t('action_allow'), t('action_decline')],
   };
 }

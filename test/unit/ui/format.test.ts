@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration, formatShortTime, formatTime } from '../../../src/ui/format';
+import { formatDeadline, formatDuration, formatShortTime, formatTime } from '../../../src/ui/format';
 
 const now = new Date(2026, 4, 3, 14, 7).getTime();
 const yesterday = new Date(2026, 4, 2, 23, 59).getTime();
@@ -28,5 +28,10 @@ describe('times and durations', () => {
     expect(formatTime(yesterday, now, 'en-US')).toBe('May\u00A02,\u00A011:59\u00A0PM');
     expect(formatShortTime(now, now, 'en-US')).toBe('2:07\u00A0PM');
     expect(formatShortTime(yesterday, now, 'en-US')).toBe('May\u00A02');
+  });
+
+  it('a moment that is near is told to the second', () => {
+    expect(formatDeadline(now + 29_000, now, 'en-US')).toBe('2:07:29\u00A0PM');
+    expect(formatDeadline(now + 120_000, now, 'en-US')).toBe('2:09\u00A0PM');
   });
 });

@@ -22,7 +22,7 @@ describe('tools.md, confirmation: a question in words', () => {
       question_id: 'q1',
       title: 'Allow: Run a script in the page?',
       message: 'a.test · <b>Bank</b>',
-      context: 'page_evaluate · until 2:08 PM',
+      context: 'page_evaluate · until 2:08:00 PM',
       buttons: ['Allow', 'Decline'],
     });
     const ko = questionNotification(question, now, texts('ko'));
