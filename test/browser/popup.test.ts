@@ -127,7 +127,30 @@ describe('ui.md, Popup 4: activity', () => {
     expect(await reader.barriers()).toEqual([]);
     await reader.resize({ width: 400, height: 600 });
     expect(await reader.isTooWide()).toBe(false);
+    await reader.resize({ width: 320, height: 600 });
+    expect(await reader.isTooWide()).toBe(false);
+    const { nodes } = await reader.page.send('Accessibility.getFullAXTree');
+    const roles = (nodes as { ignored: boolean; role?: { value: string } }[])
+      .filter(({ ignored }) => !ignored)
+      .map(({ role }) => role?.value);
+    expect(roles.filter((role) => role === 'columnheader')).toHaveLength(4);
+    expect(roles).toEqual(expect.arrayContaining(['table', 'row', 'cell']));
     await reader.leave();
+    await person.leave();
+  });
+
+  it('in forced colours the line under a page of the menu still says which one is open', async () => {
+    const person = await Person.open(world.browser, ACTIVITY_PAGE);
+    await person.sees('Storages');
+    const features = [{ name: 'forced-colors', value: 'active' }];
+    await person.page.send('Emulation.setEmulatedMedia', { features });
+    const lined = await person.page.evaluate<string[]>(`(() => {
+      const background = getComputedStyle(document.documentElement).backgroundColor;
+      return [...document.querySelectorAll('nav a')]
+        .filter((link) => getComputedStyle(link).borderBottomColor !== background)
+        .map((link) => link.innerText);
+    })()`);
+    expect(lined).toEqual(['Activity']);
     await person.leave();
   });
 });
