@@ -289,6 +289,23 @@ describe('what a person can do about it', () => {
     await person.leave();
   });
 
+  it('forgotten elsewhere: the popup never says, even for a moment, that it connects to what was forgotten', async () => {
+    await online();
+    const person = await openPopup(ONLINE);
+    await until('there is Forget', () => person.offers('Forget'));
+    const said = await person.page.evaluate<string[]>(`new Promise((resolve) => {
+      const said = [];
+      new MutationObserver(() => {
+        const { innerText } = document.querySelector('h1');
+        if (said.at(-1) !== innerText) said.push(innerText);
+        if (document.querySelector('#paste-box')) resolve(said);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+      void chrome.runtime.sendMessage({ type: 'enrollment.forget', input: {} });
+    })`);
+    expect(said).toEqual([expect.stringMatching(NOT_ENROLLED)]);
+    await person.leave();
+  });
+
   it('with the keyboard alone: paste, connect, pause, resume, forget', async () => {
     await notEnrolled();
     const device = world.relay.createDevice();
