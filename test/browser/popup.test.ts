@@ -289,6 +289,31 @@ describe('what a person can do about it', () => {
     await person.leave();
   });
 
+  it('another enrollment comes from elsewhere: no question and no box of the one before come back', async () => {
+    const { browser, relay } = world;
+    for (const [button, shown] of [
+      ['Forget', 'Forget this enrollment?'],
+      ['Use another enrollment', BOX],
+    ] as const) {
+      await online();
+      const person = await openPopup(ONLINE);
+      await person.click(button);
+      await person.sees(shown);
+      await browser.message('enrollment.forget', {});
+      await person.sentenceIs(NOT_ENROLLED);
+      await person.sees(BOX);
+      const device = relay.createDevice();
+      await browser.enroll(device.enrollment);
+      await relay.waitForOnline(device);
+      await person.sentenceIs(ONLINE);
+      await until('there is Pause', () => person.offers('Pause'));
+      expect(await person.text()).not.toContain(shown);
+      expect(await person.offers('Forget')).toBe(true);
+      expect(await person.offers('Use another enrollment')).toBe(true);
+      await person.leave();
+    }
+  });
+
   it('forgotten elsewhere: the popup never says, even for a moment, that it connects to what was forgotten', async () => {
     await online();
     const person = await openPopup(ONLINE);

@@ -51,6 +51,10 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 
   const model = popupModel({ connection, overview, overview_is_late, wants_another });
+  useEffect(() => {
+    // What was wanted of an enrollment that is gone is not wanted of the next one.
+    if (model.paste !== 'replacing') setWantsAnother(false);
+  }, [model.paste]);
 
   /** Does something the person asked for, and says so when it did not happen. */
   async function act(action: () => Promise<unknown>): Promise<void> {
