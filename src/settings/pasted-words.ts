@@ -114,14 +114,31 @@ function quotedWord(text: string, at: number): Found | null {
 }
 
 function bareWord(text: string, at: number): Found | null {
-  const address = match(ADDRESS, text, at)?.replace(/[,;)}]+$/, '');
-  if (address !== undefined) return { text: address, end: at + address.length };
+  const address = match(ADDRESS, text, at);
+  if (address !== undefined) return addressIn(address, at, text.charAt(at - 1));
   const run = match(BARE, text, at);
   if (run === undefined) return null;
   // `token=abc`: the name ends at the separator. Any other `=` or `:` belongs to the word.
   const head = /^([^:=：]+)[:=：]/.exec(run)?.[1];
   const word = head !== undefined && NAMED.test(head) ? head : run;
   return { text: word, end: at + word.length };
+}
+
+/** The address without what is not meant to belong to it. */
+function addressIn(run: string, at: number, before: string): Found {
+  // `<address|words>` and `[address](address)` are links.
+  const [, link] = (before === '<' && /^([^|]+)\|/.exec(run)) || [];
+  if (link !== undefined) return { text: link, end: at + run.length };
+  const [address = ''] = run.split('](', 1);
+  const text = withoutKorean(address).replace(/[,;)}]+$/, '');
+  return { text, end: at + text.length };
+}
+
+/** Korean goes on without a space behind an address. A host or a path in Korean letters begins with one. */
+function withoutKorean(address: string): string {
+  const head = address.replace(/[가-힣]{1,20}$/, '');
+  const hasPath = head.indexOf('/', head.indexOf('://') + 3) > 0;
+  return hasPath && /^[!-~]+$/.test(head) && /[0-9A-Za-z]$/.test(head) ? head : address;
 }
 
 function match(sticky: RegExp, text: string, at: number): string | undefined {

@@ -127,7 +127,30 @@ describe('ui.md, Popup 4: activity', () => {
     expect(await reader.barriers()).toEqual([]);
     await reader.resize({ width: 400, height: 600 });
     expect(await reader.isTooWide()).toBe(false);
+    await reader.resize({ width: 320, height: 600 });
+    expect(await reader.isTooWide()).toBe(false);
+    const { nodes } = await reader.page.send('Accessibility.getFullAXTree');
+    const roles = (nodes as { ignored: boolean; role?: { value: string } }[])
+      .filter(({ ignored }) => !ignored)
+      .map(({ role }) => role?.value);
+    expect(roles.filter((role) => role === 'columnheader')).toHaveLength(4);
+    expect(roles).toEqual(expect.arrayContaining(['table', 'row', 'cell']));
     await reader.leave();
+    await person.leave();
+  });
+
+  it('in forced colours the line under a page of the menu still says which one is open', async () => {
+    const person = await Person.open(world.browser, ACTIVITY_PAGE);
+    await person.sees('Storages');
+    const features = [{ name: 'forced-colors', value: 'active' }];
+    await person.page.send('Emulation.setEmulatedMedia', { features });
+    const lined = await person.page.evaluate<string[]>(`(() => {
+      const background = getComputedStyle(document.documentElement).backgroundColor;
+      return [...document.querySelectorAll('nav a')]
+        .filter((link) => getComputedStyle(link).borderBottomColor !== background)
+        .map((link) => link.innerText);
+    })()`);
+    expect(lined).toEqual(['Activity']);
     await person.leave();
   });
 });
@@ -289,6 +312,48 @@ describe('what a person can do about it', () => {
     await relay.until(() => !device.connection, 'the end of the connection');
     expect(await stored(person)).not.toContain(token);
     expect(await person.markup()).not.toContain(token);
+    await person.leave();
+  });
+
+  it('another enrollment comes from elsewhere: no question and no box of the one before come back', async () => {
+    const { browser, relay } = world;
+    for (const [button, shown] of [
+      ['Forget', 'Forget this enrollment?'],
+      ['Use another enrollment', BOX],
+    ] as const) {
+      await online();
+      const person = await openPopup(ONLINE);
+      await person.click(button);
+      await person.sees(shown);
+      await browser.message('enrollment.forget', {});
+      await person.sentenceIs(NOT_ENROLLED);
+      await person.sees(BOX);
+      const device = relay.createDevice();
+      await browser.enroll(device.enrollment);
+      await relay.waitForOnline(device);
+      await person.sentenceIs(ONLINE);
+      await until('there is Pause', () => person.offers('Pause'));
+      expect(await person.text()).not.toContain(shown);
+      expect(await person.offers('Forget')).toBe(true);
+      expect(await person.offers('Use another enrollment')).toBe(true);
+      await person.leave();
+    }
+  });
+
+  it('forgotten elsewhere: the popup never says, even for a moment, that it connects to what was forgotten', async () => {
+    await online();
+    const person = await openPopup(ONLINE);
+    await until('there is Forget', () => person.offers('Forget'));
+    const said = await person.page.evaluate<string[]>(`new Promise((resolve) => {
+      const said = [];
+      new MutationObserver(() => {
+        const { innerText } = document.querySelector('h1');
+        if (said.at(-1) !== innerText) said.push(innerText);
+        if (document.querySelector('#paste-box')) resolve(said);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+      void chrome.runtime.sendMessage({ type: 'enrollment.forget', input: {} });
+    })`);
+    expect(said).toEqual([expect.stringMatching(NOT_ENROLLED)]);
     await person.leave();
   });
 

@@ -1,6 +1,6 @@
 /** The packages of `npm run package`: the same bytes each time, signed, and nothing in them that should not be. */
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -133,6 +133,18 @@ describe('the packages', () => {
     expect(signingKey(path, join(scratch, 'no.pem'))).toEqual({ pem: fresh.pem, from: 'environment' });
     expect(readFileSync(at('.gitignore'), 'utf8').split('\n')).toEqual(
       expect.arrayContaining(['.keys/', 'packages/', '*.pem']),
+    );
+  });
+
+  it('a key that is given but empty is refused: a new one would be another extension', () => {
+    const path = join(scratch, 'never', 'package.pem');
+    for (const empty of ['', ' \n']) expect(() => signingKey(empty, path)).toThrow(/set but empty/);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('what is neither a key nor a path is refused, and not quoted', () => {
+    expect(() => signingKey('U0VDUkVUOQ==', join(scratch, 'no.pem'))).toThrow(
+      /^PACKAGE_KEY is neither a key in PEM nor the path of a file that can be read\.$/,
     );
   });
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../manifest.json';
+import { ACTIVITY_KEPT } from '../../src/settings/activity';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const read = (path: string): string => readFileSync(at(path), 'utf8');
@@ -113,6 +114,13 @@ describe.each(LANGUAGES)('docs/store/%s.md', (language) => {
   it('names the same tools and permissions as the other language', () => {
     const names = (of: string): string[] => [...read(of).matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
     expect(names(path).sort()).toEqual(names('docs/store/en.md').sort());
+  });
+
+  it('promises as many entries of activity as are shown, as the activity page and docs/privacy.md do', () => {
+    const { message } = JSON.parse(read(`public/_locales/${language}/messages.json`)).activity_page_note;
+    for (const text of [field(path, 'Detailed description'), message, read('docs/privacy.md')]) {
+      expect(text).toMatch(new RegExp(`\\b${ACTIVITY_KEPT}(?!\\d)`));
+    }
   });
 
   it('has one to five screenshots of 1280 × 800 and a tile of 440 × 280, without transparency', () => {

@@ -43,14 +43,18 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState(false);
   const [too_late, setTooLate] = useState(false);
-  const { overview, overview_is_late, refresh } = useOverview(ports, told);
-  const connection = shownConnection(told, overview);
+  const { overview, overview_is_late, overview_is_newer, refresh } = useOverview(ports, told);
+  const connection = shownConnection(told, overview_is_newer ? overview : null);
   const questions = overview?.questions.filter(({ deadline }) => deadline > ports.now()) ?? [];
   const counting = questions.length > 0 || (connection !== null && 'until' in connection);
   const now = useNow(ports, counting);
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 
   const model = popupModel({ connection, overview, overview_is_late, wants_another });
+  useEffect(() => {
+    // What was wanted of an enrollment that is gone is not wanted of the next one.
+    if (model.paste !== 'replacing') setWantsAnother(false);
+  }, [model.paste]);
 
   /** Does something the person asked for, and says so when it did not happen. */
   async function act(action: () => Promise<unknown>): Promise<void> {
@@ -159,6 +163,8 @@ function useFocusKeeper(): RefObject<HTMLElement | null> {
 interface OverviewNow {
   overview: Overview | null;
   overview_is_late: boolean;
+  /** True when it was asked for after the connection came into its present state. */
+  overview_is_newer: boolean;
   /** Settles when an overview asked for from now on has come, or nobody answered. */
   refresh(): Promise<void>;
 }
@@ -185,6 +191,8 @@ function useOverview(ports: PopupPorts, connection: ConnectionState | null): Ove
   }
 
   const state = connection?.state;
+  const since = useRef({ state, turn: 0 });
+  if (since.current.state !== state) since.current = { state, turn: asked.current };
   useEffect(() => void refresh(), [ports, state]);
   useEffect(() => {
     const often = setInterval(refresh, OVERVIEW_EVERY_MS);
@@ -196,7 +204,8 @@ function useOverview(ports: PopupPorts, connection: ConnectionState | null): Ove
       clearTimeout(late);
     };
   }, [ports]);
-  return { overview, overview_is_late, refresh };
+  const overview_is_newer = shown.current > since.current.turn;
+  return { overview, overview_is_late, overview_is_newer, refresh };
 }
 
 /** The time, twice a second while something counts down, else whenever something else changes. */

@@ -48,7 +48,8 @@ export function popupModel(facts: PopupFacts): PopupModel {
 
 /**
  * The connection as it is to be shown. Just after an enrollment was saved the relay host may still say that
- * there is none: it asks whether to dial, and a policy that is late can make that take a while.
+ * there is none: it asks whether to dial, and a policy that is late can make that take a while. `overview` must
+ * be newer than the connection: an older one would tell of an enrollment that was just forgotten.
  */
 export function shownConnection(
   connection: ConnectionState | null,

@@ -69,6 +69,17 @@ const understood: Record<string, string> = {
   'another token than the one in the query string':
     '{"endpoint":"wss://r.test/d?token=old","token":"abc123"}',
   'an explicit port of the scheme': 'wss://r.test:443/d abc123',
+  'a link as Markdown has it': '[wss://r.test/d](wss://r.test/d) `abc123`',
+  'a link as chats store it': 'endpoint: <wss://r.test/d|r.test> token: abc123',
+  'full-width colons': '엔드포인트：wss://r.test/d\n토큰：abc123',
+  'full-width quotes, colons and commas': '｛＂endpoint＂：＂wss://r.test/d＂，＂token＂：＂abc123＂｝',
+  'a full-width comma between': 'wss://r.test/d，abc123',
+  'corner brackets as quotes': 'endpoint: 「wss://r.test/d」、 token: 『abc123』',
+  'Korean running on after the address': '엔드포인트는 wss://r.test/d이고 토큰은 abc123 입니다',
+  'an answer with full-width signs in a name':
+    '{"name":"「맥북」 ＂１＂","enrollment":{"endpoint":"wss://r.test/d","token":"abc123"}}',
+  'a quoted mail': '> endpoint: wss://r.test/d\n> token: abc123',
+  'a mail quoted twice': '>> wss://r.test/d\n> > abc123',
 };
 
 const refused: [string, string, string][] = [
@@ -148,6 +159,20 @@ describe('wire.md §1: what a person pastes', () => {
       ok: true,
       enrollment: { endpoint: 'wss://r.test/d?b=%20x+y&a=1,2', token: TOKEN },
     });
+  });
+
+  it('an address in other letters keeps them', () => {
+    for (const endpoint of [
+      'wss://예시.한국',
+      'wss://예시.한국/d',
+      'wss://r.test/소켓',
+      'wss://r.test/d?q=값',
+    ]) {
+      expect(parseEnrollment(`${endpoint} abc123`)).toEqual({
+        ok: true,
+        enrollment: { endpoint: new URL(endpoint).href, token: TOKEN },
+      });
+    }
   });
 
   it('a draft names the host as soon as the endpoint is there', () => {
