@@ -7,7 +7,7 @@ import { LastPicture } from './last-picture';
 import { type ConnectResult, PasteForm } from './paste-form';
 import { PopupFoot } from './popup-foot';
 import { popupModel, shownConnection } from './popup-model';
-import { Questions } from './questions';
+import { GUARD_MS, Questions } from './questions';
 import { RecentActivity } from './recent-activity';
 import { StateLine } from './state-line';
 import { StoragesSection } from './storages-section';
@@ -43,6 +43,8 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState(false);
   const [too_late, setTooLate] = useState(false);
+  /** By `ports.now`. */
+  const guardedUntil = useRef(0);
   const { overview, overview_is_late, overview_is_newer, refresh } = useOverview(ports, told);
   const connection = shownConnection(told, overview_is_newer ? overview : null);
   const questions = overview?.questions.filter(({ deadline }) => deadline > ports.now()) ?? [];
@@ -76,15 +78,26 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   }
 
   async function connect(text: string): Promise<ConnectResult> {
+    let result: ConnectResult = 'unanswered';
+    // The new state may be seen before the answer comes.
+    guardedUntil.current = Number.POSITIVE_INFINITY;
     try {
-      const problem = await ports.saveEnrollment(text);
-      if (problem !== null) return problem;
+      result = await ports.saveEnrollment(text);
     } catch {
-      return 'unanswered';
+      // Nobody answered.
     }
-    await refresh();
-    setWantsAnother(false);
-    return null;
+    if (result === null) {
+      await refresh();
+      setWantsAnother(false);
+    }
+    guardedUntil.current = ports.now() + GUARD_MS;
+    return result;
+  }
+
+  /** Other buttons come where Connect was: the second click of a double click is not meant for them. */
+  function meant(event: MouseEvent, action: () => void): void {
+    const isByPointer = event.detail > 0;
+    if (!isByPointer || ports.now() >= guardedUntil.current) action();
   }
 
   return (
@@ -140,9 +153,9 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
         version={ports.version}
         texts={texts}
         busy={busy}
-        onPause={() => act(() => ports.setPaused(true))}
+        onPause={(event) => meant(event, () => act(() => ports.setPaused(true)))}
         onForget={() => act(ports.forgetEnrollment)}
-        onAnother={() => setWantsAnother(true)}
+        onAnother={(event) => meant(event, () => setWantsAnother(true))}
       />
     </main>
   );
