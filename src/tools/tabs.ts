@@ -8,6 +8,7 @@ import { addressOf, findTab, findWindow, lastFocusedWindow, meantTab } from './f
 import type { LoadPlan } from './load-watch';
 import { noPage } from './navigation-errors';
 import { assertOpenTab, isOpenTab } from './open-tab';
+import { titleOf } from './page-title';
 import { defineTool, type ToolContext } from './tool';
 
 const TAB_ID: JsonObject = { type: 'integer', minimum: 0 };
@@ -134,7 +135,7 @@ export const tabOpen = defineTool<TabOpenInput>({
           tab_id,
           window_id: tab.windowId ?? null,
           url: addressOf(tab),
-          title: tab.title ?? '',
+          title: await titleOf(context, tab),
           http_status,
         },
       };
@@ -360,7 +361,7 @@ export const tabNavigate = defineTool<TabNavigateInput>({
       output: {
         tab_id: loaded.tab_id,
         url: addressOf(now),
-        title: now.title ?? '',
+        title: await titleOf(context, now),
         http_status: loaded.http_status,
       },
     };
