@@ -61,6 +61,8 @@ export function checkEndpoint(text: string): EndpointCheck {
   }
   // The URL parser would repair these silently; what the person sees must be what is dialled.
   if (!/^wss?:\/\/[^/\\?#\s]/i.test(given) || /[\s\\]/.test(given)) return notAUrl();
+  // Only a host may hold other letters: in a path they are words that stood around the address.
+  if (/[^\x21-\x7E]/.test(given.slice(given.indexOf('//') + 2 + authorityOf(given).length))) return notAUrl();
   if (given.includes('#')) return { ok: false, problem: 'endpoint_fragment' };
   let url: URL;
   try {
