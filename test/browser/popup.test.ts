@@ -125,8 +125,18 @@ describe('ui.md, Popup 4: activity', () => {
     await reader.sees(/Time What Outcome Duration/);
     await reader.sees(/ \d+:\d\d:\d\d [AP]M Close a tab Tab not found \d\S*s /);
     expect(await reader.barriers()).toEqual([]);
-    await reader.resize({ width: 400, height: 600 });
-    expect(await reader.isTooWide()).toBe(false);
+    for (const width of [401, 400, 320]) {
+      await reader.resize({ width, height: 600 });
+      expect(await reader.isTooWide(), `${width} pixels`).toBe(false);
+    }
+    expect(await reader.barriers()).toEqual([]);
+    await reader.page.send('Emulation.setEmulatedMedia', {
+      features: [{ name: 'forced-colors', value: 'active' }],
+    });
+    const lines = await reader.page.evaluate<string[]>(
+      `[...document.querySelectorAll('.pages a')].map((part) => getComputedStyle(part).borderBottomColor)`,
+    );
+    expect(new Set(lines).size).toBe(2);
     await reader.leave();
     await person.leave();
   });
