@@ -276,6 +276,28 @@ describe('what a person can do about it', () => {
     await person.leave();
   });
 
+  it('what was begun in one popup is over when another one forgot the enrollment it was about', async () => {
+    await online();
+    const [asks, pastes] = [await openPopup(ONLINE), await openPopup(ONLINE)];
+    await pastes.click('Use another enrollment');
+    await pastes.sees(BOX);
+    await asks.click('Forget');
+    await asks.sees('Forget this enrollment?');
+    await notEnrolled();
+    for (const person of [asks, pastes]) {
+      await person.sentenceIs(NOT_ENROLLED);
+      await until('there is nothing to forget', async () => !(await person.offers('Forget')));
+    }
+    await online();
+    for (const person of [asks, pastes]) {
+      await person.sentenceIs(ONLINE);
+      await until('it can be paused', () => person.offers('Pause'));
+      expect(await person.text()).not.toContain('Forget this enrollment?');
+      expect(await person.text()).not.toContain(BOX);
+      await person.leave();
+    }
+  });
+
   it('with the keyboard alone: paste, connect, pause, resume, forget', async () => {
     await notEnrolled();
     const device = world.relay.createDevice();

@@ -50,6 +50,12 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const now = useNow(ports, counting);
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 
+  const is_persons = overview?.enrollment?.source === 'person';
+  // There is nothing to replace any more: the next enrollment may come from elsewhere.
+  useEffect(() => {
+    if (!is_persons) setWantsAnother(false);
+  }, [is_persons]);
+
   const model = popupModel({ connection, overview, overview_is_late, wants_another });
 
   /** Does something the person asked for, and says so when it did not happen. */

@@ -28,6 +28,10 @@ export function PopupFoot(props: Props): JSX.Element {
     if (wasAsking.current && !asking) forget.current?.focus();
     wasAsking.current = asking;
   }, [asking]);
+  // The question was about the enrollment that is gone, not about the next one.
+  useLayoutEffect(() => {
+    if (!model.forget) setAsking(false);
+  }, [model.forget]);
   return (
     <footer>
       {asking && model.forget ? (
