@@ -108,7 +108,7 @@ function isOtherSocket(endpoint: string): (word: Word) => boolean {
 
 /** An object that ends in the middle of a string: what is there of that string is no token, nor its name. */
 function withoutCutString(text: string): string {
-  return text.includes('{') ? text.replace(/([{,:]\s{0,99}["“”])[^\s"“”]*\s*$/, '$1') : text;
+  return /[{｛]/.test(text) ? text.replace(/([{｛,，:：]\s{0,99}["“”])[^\s"“”]*\s*$/, '$1') : text;
 }
 
 interface Claim {

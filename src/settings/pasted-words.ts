@@ -35,7 +35,7 @@ const SINGLE_QUOTED = /(?:'\S{0,2048}?'|`\S{0,2048}?`|[‘’‚‛]\S{0,2048}?[
 
 /** The words of `text`, in order. Names that serve as labels are not words. */
 export function wordsIn(text: string): Word[] {
-  const lines = withPlainNames(withoutCommands(unquoted(text)));
+  const lines = withPlainNames(withoutCommands(unprompted(unquoted(text))));
   const words: Word[] = [];
   let label: Label | null = null;
   for (let at = 0; at < lines.length; ) {
@@ -88,7 +88,15 @@ function isOtherKey(text: string, word: Found): boolean {
 /** A mail or a chat that is quoted as a whole. */
 function unquoted(text: string): string {
   const isQuoted = text.split('\n').every((line) => /^\s*(?:>|$)/.test(line));
-  return isQuoted ? text.replace(/^\s*>/gm, '') : text;
+  return isQuoted ? text.replace(/^[^\S\n]*>/gm, '') : text;
+}
+
+/** Where the commands themselves set the endpoint, they are what is meant, and not an answer below them. */
+function unprompted(text: string): string {
+  const sets =
+    /^[^\S\n]*[$#%>][^\S\n]+(?=(?:export|set|setx)?[^\S\n]*(?:\w{0,99}[_.-])?(endpoint|token)[\s=])/gim;
+  const names = [...text.matchAll(sets)].map(([, name = '']) => name.toLowerCase());
+  return names.includes('endpoint') ? text.replace(sets, '') : text;
 }
 
 /** Names as PowerShell, cmd.exe and fish assign to them, and as Markdown makes them bold. */

@@ -79,6 +79,10 @@ const understood: Record<string, string> = {
   'variables of PowerShell': '$env:ENDUE_ENDPOINT = "wss://r.test/d"\r\n$env:ENDUE_TOKEN="abc123"\r\n',
   'variables of cmd.exe': 'setx ENDPOINT "wss://r.test/d"\r\nsetx TOKEN abc123\r\n',
   'variables of fish': 'set -gx ENDUE_ENDPOINT wss://r.test/d\nset -gx ENDUE_TOKEN abc123',
+  'variables of a shell, with its prompt':
+    '$ export ENDUE_ENDPOINT=wss://r.test/d\n$ export ENDUE_TOKEN=abc123\n',
+  'a shell that sets a token of its own before it asks':
+    '$ TOKEN=pat_1\n$ curl -s https://os.test/endpoint | jq -r .endpoint,.token\nwss://r.test/d\nabc123',
   'a quoted mail': '> wss://r.test/d\n>\n> abc123\n',
   'variation selectors and fillers': 'wss://r.test/d\uFE0F\u3164 abc123\uFE0F\u061C',
   'an object, and its address once more': 'wss://r.test/d\n{"endpoint":"wss://r.test/d","token":"abc123"}',
@@ -113,6 +117,8 @@ const refused: [string, string, string][] = [
     '{"data":{"endpoint":"wss://r.test/d","token":"SECRE',
     'cut off in the middle of the token',
   ],
+  ['token_missing', '｛“endpoint”：“wss://r.test/d”，“token”：“SECRE', 'cut off, in full-width marks'],
+  ['endpoint_not_a_url', '<wss://r.test/d|wss://r.test/d> SECRET9', 'a link of a chat'],
   ['token_missing', '{"endpoint":"wss://r.test/d","tok', 'cut off in the middle of a name'],
   ['endpoint_wrong_scheme', 'https://r.test/d SECRET9', 'a web address'],
   [
@@ -323,6 +329,13 @@ describe('wire.md §1: properties', () => {
       'token ',
       'token=',
       '`a',
+      '\n> ',
+      '\n$ ',
+      '{,"',
+      '\nset -x ',
+      '**token: ',
+      '$env:',
+      'wss://a](',
     ];
     for (const piece of pieces) {
       expect(parseEnrollment(piece.repeat(Math.floor(LONGEST_PASTE / piece.length)))).toMatchObject({
