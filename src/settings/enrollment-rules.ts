@@ -61,6 +61,7 @@ export function checkEndpoint(text: string): EndpointCheck {
   }
   // The URL parser would repair these silently; what the person sees must be what is dialled.
   if (!/^wss?:\/\/[^/\\?#\s]/i.test(given) || /[\s\\]/.test(given)) return notAUrl();
+  if (!isPlain(pathOf(given))) return notAUrl();
   if (given.includes('#')) return { ok: false, problem: 'endpoint_fragment' };
   let url: URL;
   try {
@@ -97,6 +98,15 @@ function notAUrl(): EndpointCheck {
 
 function authorityOf(address: string): string {
   return address.replace(/^\w+:\/\//, '').split(/[/?]/, 1)[0] ?? '';
+}
+
+function pathOf(address: string): string {
+  return address.slice(address.indexOf('//') + 2 + authorityOf(address).length).split(/[?#]/, 1)[0] ?? '';
+}
+
+/** A sign that a path cannot hold (RFC 3987) is something that stood beside the address: a quote, a table's line. */
+function isPlain(path: string): boolean {
+  return /^[!#-;=?-[\]_a-z~\u0080-\u{10FFFF}]*$/u.test(path);
 }
 
 /** The URL parser has already written every spelling of an IPv4 address in four decimal parts. */

@@ -52,7 +52,7 @@ type Parts =
 
 function findParts(text: string): Parts {
   if (text.length > LONGEST_PASTE) return { problem: 'too_long' };
-  const clean = withoutInvisible(text);
+  const clean = withNarrowColons(withoutInvisible(text));
   if (clean.trim() === '') return { problem: 'empty' };
   const parts = partsOf(clean);
   if (isUsable(parts) || hasQuotedToken(parts)) return parts;
@@ -89,12 +89,18 @@ function isUsable(parts: Parts): boolean {
 
 /** The token itself has a quote in it: unescaped, the text would seem to hold another, shorter token. */
 function hasQuotedToken(parts: Parts): boolean {
-  return !('problem' in parts) && (parts.token?.includes('"') ?? false);
+  if ('problem' in parts || !checkEndpoint(parts.endpoint).ok) return false;
+  return parts.token?.includes('"') ?? false;
 }
 
-/** Zero-width characters, the BOM, soft hyphens and marks of writing direction. */
+/** Zero-width characters, the BOM, soft hyphens, variation selectors and marks of writing direction. */
 function withoutInvisible(text: string): string {
-  return text.replace(/[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/g, '');
+  return text.replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+}
+
+/** As a keyboard for Chinese or Japanese writes an address. */
+function withNarrowColons(text: string): string {
+  return text.replace(/：(?:\/\/|／／)/g, '://');
 }
 
 function partsOf(text: string): Parts {
@@ -104,10 +110,27 @@ function partsOf(text: string): Parts {
   // Other things in an answer have an endpoint and a token too; ours is a WebSocket's.
   const sockets = whole.filter(({ endpoint }) => isWebSocketAddress(endpoint));
   const [first, ...others] = sockets.length > 0 ? sockets : whole;
+  const words = wordsIn(withoutCutString(rest));
   if (first !== undefined) {
-    return others.every((other) => isSame(first, other)) ? first : { problem: 'ambiguous' };
+    const isOnly =
+      others.every((other) => isSame(first, other)) && !words.some(isOtherSocket(first.endpoint));
+    return isOnly ? first : { problem: 'ambiguous' };
   }
-  return partsOfWords([...claims.flatMap(wordsOfClaim), ...wordsIn(rest)]);
+  return partsOfWords([...claims.flatMap(wordsOfClaim), ...words]);
+}
+
+/** Another enrollment can stand beside an object in bare words; which one is meant, nobody can tell. */
+function isOtherSocket(endpoint: string): (word: Word) => boolean {
+  const own = checkEndpoint(endpoint);
+  return ({ text }) => {
+    const other = isWebSocketAddress(text) ? checkEndpoint(text) : null;
+    return own.ok && other?.ok === true && other.endpoint !== own.endpoint;
+  };
+}
+
+/** An object that ends in the middle of a string: what is there of that string is no token, nor its name. */
+function withoutCutString(text: string): string {
+  return /[{｛]/.test(text) ? text.replace(/([{｛,，:：]\s{0,99}["“”])[^\s"“”]*\s*$/, '$1') : text;
 }
 
 interface Claim {
@@ -131,8 +154,9 @@ function claimsIn(value: LenientValue): Claim[] {
   return claim.endpoint === null && claim.token === null ? inner : [claim, ...inner];
 }
 
+/** By a key in whatever case; as it is written here first. */
 function stringAt(members: LenientObject, key: string): string | null {
-  const value = members.get(key);
+  const value = members.get(key) ?? [...members].find(([name]) => name.toLowerCase() === key)?.[1];
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 

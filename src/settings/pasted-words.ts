@@ -24,18 +24,18 @@ const NAMED = /^(--?)?(?:[\w.]*[_.-])?(endpoint|token|엔드포인트|토큰)$/i
 const SEPARATOR = /["'`”’]?[^\S\n]*(?:=>|[:=：])/y;
 const COLON = /\s*[:：]/y;
 const LINE_END = /[^\S\n]*(?:\n|$)/y;
-const BETWEEN = /[\s,;()[\]{}<>]+/y;
+const BETWEEN = /[\s,;()[\]{}<>，、；（）｛｝「」『』]+/y;
 // Words have a longest length, so that no text can take quadratic time.
 const LONGEST = 2048;
-const ADDRESS = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"“”„‟«»‘’‚‛<>]{0,4096}/iy;
-const BARE = /[^\s,;()[\]{}<>"“”„‟«»‘’‚‛]{1,4096}/y;
+const ADDRESS = /[a-z][a-z0-9+.-]{0,20}:\/\/(?:(?!\]\()[^\s"“”„‟«»‘’‚‛<>，、；（）｛｝「」『』]){0,4096}/iy;
+const BARE = /[^\s,;()[\]{}<>"“”„‟«»‘’‚‛，、；（）｛｝「」『』]{1,4096}/y;
 
 /** Single and back quotes may stand inside a token, so only one at the end of a word closes. */
 const SINGLE_QUOTED = /(?:'\S{0,2048}?'|`\S{0,2048}?`|[‘’‚‛]\S{0,2048}?[‘’‚‛'])(?=$|[\s,;:=()[\]{}<>])/y;
 
 /** The words of `text`, in order. Names that serve as labels are not words. */
 export function wordsIn(text: string): Word[] {
-  const lines = withoutCommands(text);
+  const lines = withPlainNames(withoutCommands(unprompted(unquoted(text))));
   const words: Word[] = [];
   let label: Label | null = null;
   for (let at = 0; at < lines.length; ) {
@@ -85,6 +85,28 @@ function isOtherKey(text: string, word: Found): boolean {
   return /["”]/.test(text.charAt(word.end - 1)) && match(COLON, text, word.end) !== undefined;
 }
 
+/** A mail or a chat that is quoted as a whole. */
+function unquoted(text: string): string {
+  const isQuoted = text.split('\n').every((line) => /^\s*(?:>|$)/.test(line));
+  return isQuoted ? text.replace(/^[^\S\n]*>/gm, '') : text;
+}
+
+/** Where the commands themselves set the endpoint, they are what is meant, and not an answer below them. */
+function unprompted(text: string): string {
+  const sets =
+    /^[^\S\n]*[$#%>][^\S\n]+(?=(?:export|set|setx)?[^\S\n]*(?:\w{0,99}[_.-])?(endpoint|token)[\s=])/gim;
+  const names = [...text.matchAll(sets)].map(([, name = '']) => name.toLowerCase());
+  return names.includes('endpoint') ? text.replace(sets, '') : text;
+}
+
+/** Names as PowerShell, cmd.exe and fish assign to them, and as Markdown makes them bold. */
+function withPlainNames(text: string): string {
+  return text
+    .replace(/^([^\S\n]*)(?:setx|set[^\S\n]+-\w+)[^\S\n]+(\w+)[^\S\n]+/gim, '$1$2=')
+    .replace(/(?<![^\s;])\$env:(?=\w)/gi, '')
+    .replace(/\*\*((?:endpoint|token|엔드포인트|토큰)[^\S\n]?[:：])\*\*/gi, '$1');
+}
+
 /** Without the lines that a terminal shows before its answer, and the fences around code. */
 function withoutCommands(text: string): string {
   let continued = false;
@@ -130,7 +152,7 @@ function addressIn(run: string, at: number, before: string): Found {
   const [, link] = (before === '<' && /^([^|]+)\|/.exec(run)) || [];
   if (link !== undefined) return { text: link, end: at + run.length };
   const [address = ''] = run.split('](', 1);
-  const text = withoutKorean(address).replace(/[,;)}]+$/, '');
+  const text = withoutKorean(address).replace(/[,;)}。]+$/, '');
   return { text, end: at + text.length };
 }
 

@@ -135,6 +135,14 @@ describe('ui.md, Popup 4: activity', () => {
       .map(({ role }) => role?.value);
     expect(roles.filter((role) => role === 'columnheader')).toHaveLength(4);
     expect(roles).toEqual(expect.arrayContaining(['table', 'row', 'cell']));
+    expect(await reader.barriers()).toEqual([]);
+    await reader.page.send('Emulation.setEmulatedMedia', {
+      features: [{ name: 'forced-colors', value: 'active' }],
+    });
+    const lines = await reader.page.evaluate<string[]>(
+      `[...document.querySelectorAll('.pages a')].map((part) => getComputedStyle(part).borderBottomColor)`,
+    );
+    expect(new Set(lines).size).toBe(2);
     await reader.leave();
     await person.leave();
   });

@@ -16,6 +16,12 @@ function named(path: string): string[] {
   return [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
 }
 
+/** What the tests and groups of a file are called, in whatever way they are made. */
+function titlesIn(source: string): string[] {
+  const calls = source.matchAll(/(?:\b(?:it|test|describe)|\))\(\s*(['"`])((?:\\.|(?!\1).)*)\1\s*,/gs);
+  return [...calls].map(([, , title = '']) => title.replace(/\\(.)/g, '$1'));
+}
+
 const documents = readdirSync(at('docs')).filter((name) => name.endsWith('.md'));
 
 describe('the documents', () => {
@@ -38,26 +44,41 @@ describe('the documents', () => {
   });
 
   it('docs/security.md names tests that exist', () => {
-    const cited = [...read('docs/security.md').matchAll(/`(test\/[\w/.-]+\.test\.tsx?)`|“([^”]+)”/g)];
+    const cited = [
+      ...read('docs/security.md').matchAll(/`(?:test\/[\w/-]+\/)?([\w/.-]+\.test\.tsx?)`|“([^”]+)”/g),
+    ];
     let file = '';
     let titles = 0;
-    for (const [, path, title] of cited) {
-      if (path) file = read(path);
-      if (!title) continue;
-      expect(file).toContain(title);
-      titles += 1;
+    for (const [cell, path = '', title] of cited) {
+      // A file without its folder lies beside the one before.
+      if (path)
+        file = cell.includes('/') ? cell.slice(1, -1) : `${file.slice(0, file.lastIndexOf('/'))}/${path}`;
+      if (!title) expect(existsSync(at(file)), file).toBe(true);
+      else if (!titlesIn(read(file)).includes(title)) expect.fail(`${file} has no test “${title}”`);
+      else titles += 1;
     }
     expect(titles).toBeGreaterThan(20);
   });
 
-  it.each(['README.md', 'SECURITY.md', ...documents.map((name) => `docs/${name}`)])(
-    '%s leads to files that exist',
-    (document) => {
-      for (const [, link = ''] of read(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-        expect(existsSync(new URL(link, new URL(`../../${document}`, import.meta.url))), link).toBe(true);
-      }
-    },
-  );
+  it.each([
+    'README.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'docs/store/README.md',
+    'test/fake-relay/README.md',
+    ...documents.map((name) => `docs/${name}`),
+  ])('%s leads to files and names files and commands that exist', (document) => {
+    const text = read(document);
+    for (const [, link = ''] of text.matchAll(/(?:\]\(|(?:src|href)=")([^)#:"]+)(?:#[^)]*)?[)"]/g)) {
+      expect(existsSync(new URL(link, new URL(`../../${document}`, import.meta.url))), link).toBe(true);
+    }
+    for (const [, path = ''] of text.matchAll(/`((?:src|test|docs|scripts|public)\/[\w./-]+)`/g)) {
+      expect(existsSync(at(path)), path).toBe(true);
+    }
+    for (const [, command = ''] of text.matchAll(/\bnpm run ([\w:]+)/g)) {
+      expect(Object.keys(packages.scripts)).toContain(command);
+    }
+  });
 
   it('README.md leads to every document', () => {
     const readme = read('README.md');

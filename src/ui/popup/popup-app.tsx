@@ -52,11 +52,13 @@ export function PopupApp({ ports }: { ports: PopupPorts }): JSX.Element {
   const now = useNow(ports, counting);
   useEffect(() => ports.feedConnection(setConnection), [ports]);
 
-  const model = popupModel({ connection, overview, overview_is_late, wants_another });
+  const is_persons = overview?.enrollment?.source === 'person';
+  // There is nothing to replace any more: the next enrollment may come from elsewhere.
   useEffect(() => {
-    // What was wanted of an enrollment that is gone is not wanted of the next one.
-    if (model.paste !== 'replacing') setWantsAnother(false);
-  }, [model.paste]);
+    if (!is_persons) setWantsAnother(false);
+  }, [is_persons]);
+
+  const model = popupModel({ connection, overview, overview_is_late, wants_another });
 
   /** Does something the person asked for, and says so when it did not happen. */
   async function act(action: () => Promise<unknown>): Promise<void> {

@@ -1,6 +1,6 @@
 /** What can be done at any time, and under whose rule this browser is (ui.md, Popup 5). */
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../../platform/messages';
 import type { Texts } from '../i18n';
 import { LockIcon } from '../lock-icon';
@@ -23,15 +23,15 @@ export function PopupFoot(props: Props): JSX.Element {
   const [asking, setAsking] = useState(false);
   const forget = useRef<HTMLButtonElement>(null);
   const wasAsking = useRef(false);
-  useEffect(() => {
-    // The question is not asked of the next enrollment.
-    if (!model.forget) setAsking(false);
-  }, [model.forget]);
   useLayoutEffect(() => {
     // Back to where the question was asked.
     if (wasAsking.current && !asking) forget.current?.focus();
     wasAsking.current = asking;
   }, [asking]);
+  // The question was about the enrollment that is gone, not about the next one.
+  useLayoutEffect(() => {
+    if (!model.forget) setAsking(false);
+  }, [model.forget]);
   return (
     <footer>
       {asking && model.forget ? (

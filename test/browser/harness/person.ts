@@ -131,8 +131,8 @@ export class Person {
   }
 
   /**
-   * Clicks the button or link of that name in its middle. Again when something else had moved there meanwhile: a person
-   * sees that and aims anew.
+   * Clicks the button or link of that name in its middle. Again when something else had moved there meanwhile, before or
+   * during the click: a person sees that and aims anew.
    */
   async click(name: string): Promise<void> {
     await until(`“${name}” is hit`, async () => {
@@ -141,8 +141,9 @@ export class Person {
           const part = __named(${JSON.stringify(name)}).find((part) => !part.disabled);
           if (!part) return null;
           part.scrollIntoView({ block: 'nearest' });
-          globalThis.__missed = false;
+          globalThis.__missed = globalThis.__clicked = false;
           addEventListener('mousedown', ({ target }) => { __missed = !part.contains(target); }, { capture: true, once: true });
+          addEventListener('click', ({ target }) => { __clicked = part.contains(target); }, { capture: true, once: true });
           const box = part.getBoundingClientRect();
           return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
         })()`),
@@ -156,7 +157,8 @@ export class Person {
         ...(missed && { x: 0, y: 0 }),
         type: 'mouseReleased',
       });
-      return !missed;
+      // It may move between the two, and then nothing was clicked; a page that went away was left by the click.
+      return !missed && this.page.evaluate<boolean>('globalThis.__clicked !== false').catch(() => true);
     });
   }
 

@@ -80,6 +80,23 @@ const understood: Record<string, string> = {
     '{"name":"「맥북」 ＂１＂","enrollment":{"endpoint":"wss://r.test/d","token":"abc123"}}',
   'a quoted mail': '> endpoint: wss://r.test/d\n> token: abc123',
   'a mail quoted twice': '>> wss://r.test/d\n> > abc123',
+  'keys in another case': '{"Endpoint":"wss://r.test/d","TOKEN":"abc123"}',
+  'an object logged as one JSON string': '"{\\"endpoint\\":\\"wss://r.test/d\\",\\"token\\":\\"abc123\\"}"',
+  'full-width colons and commas': 'endpoint：wss：//r.test/d，token：abc123',
+  'full-width marks around bare strings': '「wss://r.test/d」、「abc123」',
+  'a full stop of Korean or Japanese behind the address': 'wss://r.test/d。 abc123',
+  'a link of Markdown': '[wss://r.test/d](wss://r.test/d)\nabc123',
+  'bold names of Markdown': '**Endpoint:** wss://r.test/d\n**Token:** abc123',
+  'variables of PowerShell': '$env:ENDUE_ENDPOINT = "wss://r.test/d"\r\n$env:ENDUE_TOKEN="abc123"\r\n',
+  'variables of cmd.exe': 'setx ENDPOINT "wss://r.test/d"\r\nsetx TOKEN abc123\r\n',
+  'variables of fish': 'set -gx ENDUE_ENDPOINT wss://r.test/d\nset -gx ENDUE_TOKEN abc123',
+  'variables of a shell, with its prompt':
+    '$ export ENDUE_ENDPOINT=wss://r.test/d\n$ export ENDUE_TOKEN=abc123\n',
+  'a shell that sets a token of its own before it asks':
+    '$ TOKEN=pat_1\n$ curl -s https://os.test/endpoint | jq -r .endpoint,.token\nwss://r.test/d\nabc123',
+  'a quoted mail with an empty line': '> wss://r.test/d\n>\n> abc123\n',
+  'variation selectors and fillers': 'wss://r.test/d\uFE0F\u3164 abc123\uFE0F\u061C',
+  'an object, and its address once more': 'wss://r.test/d\n{"endpoint":"wss://r.test/d","token":"abc123"}',
 };
 
 const refused: [string, string, string][] = [
@@ -101,6 +118,13 @@ const refused: [string, string, string][] = [
   ['endpoint_not_a_url', '{"endpoint":"wss:///d","token":"SECRET9"}', 'no host'],
   ['endpoint_not_a_url', '{"endpoint":"wss://r.te st/d","token":"SECRET9"}', 'a space inside'],
   ['endpoint_not_a_url', 'wss://r.test:99999/d SECRET9', 'an impossible port'],
+  [
+    'token_missing',
+    '{"data":{"endpoint":"wss://r.test/d","token":"SECRE',
+    'cut off in the middle of the token',
+  ],
+  ['token_missing', '｛“endpoint”：“wss://r.test/d”，“token”：“SECRE', 'cut off, in full-width marks'],
+  ['token_missing', '{"endpoint":"wss://r.test/d","tok', 'cut off in the middle of a name'],
   ['endpoint_wrong_scheme', 'https://r.test/d SECRET9', 'a web address'],
   [
     'endpoint_wrong_scheme',
@@ -125,6 +149,11 @@ const refused: [string, string, string][] = [
     'ambiguous',
     '{"endpoint":"wss://r.test/d","token":"SECRET9"} {"endpoint":"wss://r.test/d","token":"SECRET8"}',
     'two objects',
+  ],
+  [
+    'ambiguous',
+    '{"endpoint":"wss://r.test/d","token":"SECRET9"}\nwss://q.test/d SECRET8',
+    'an object and another enrollment in words',
   ],
   ['ambiguous', 'wss://r.test/d wss://q.test/d SECRET9', 'two endpoints'],
   ['ambiguous', 'wss://r.test/d SECRET9 SECRET8', 'two bare tokens'],
@@ -319,6 +348,13 @@ describe('wire.md §1: properties', () => {
       'token ',
       'token=',
       '`a',
+      '\n> ',
+      '\n$ ',
+      '{,"',
+      '\nset -x ',
+      '**token: ',
+      '$env:',
+      'wss://a](',
     ];
     for (const piece of pieces) {
       expect(parseEnrollment(piece.repeat(Math.floor(LONGEST_PASTE / piece.length)))).toMatchObject({
