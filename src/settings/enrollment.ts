@@ -57,7 +57,7 @@ function findParts(text: string): Parts {
   const parts = partsOf(clean);
   if (isUsable(parts) || hasQuotedToken(parts)) return parts;
   // What only helps where nothing was understood: it could spoil a text that is right as it is.
-  const others = [unescaped, unquoted, withoutFullWidth].flatMap((change) => {
+  const others = [unescaped, withoutFullWidth].flatMap((change) => {
     const changed = change(clean);
     return changed === clean ? [] : [partsOf(changed)];
   });
@@ -67,12 +67,6 @@ function findParts(text: string): Parts {
 /** An answer that was logged as a string inside another one. */
 function unescaped(text: string): string {
   return text.replaceAll('\\"', '"');
-}
-
-/** A mail that is quoted as a whole; a single line that begins so is one of a terminal. */
-function unquoted(text: string): string {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return lines.every((line) => /^\s*>/.test(line)) ? text.replace(/^[^\S\n]*(?:>[^\S\n]*)+/gm, '') : text;
 }
 
 /** Signs as East Asian keyboards and chats write them: ASCII in full width, corner brackets as quotes. */

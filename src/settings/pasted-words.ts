@@ -88,7 +88,7 @@ function isOtherKey(text: string, word: Found): boolean {
 /** A mail or a chat that is quoted as a whole. */
 function unquoted(text: string): string {
   const isQuoted = text.split('\n').every((line) => /^\s*(?:>|$)/.test(line));
-  return isQuoted ? text.replace(/^[^\S\n]*>/gm, '') : text;
+  return isQuoted ? text.replace(/^[^\S\n]*(?:>[^\S\n]*)+/gm, '') : text;
 }
 
 /** Where the commands themselves set the endpoint, they are what is meant, and not an answer below them. */
