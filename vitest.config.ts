@@ -9,7 +9,7 @@ const LONGEST = [
   'relay-rules',
   'storage-crash',
   'storage-crash-random',
-  'once',
+  'screenshot',
   'page-actions',
 ];
 
