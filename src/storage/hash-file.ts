@@ -4,8 +4,10 @@
  */
 import { createSHA256 } from 'hash-wasm';
 import pLimit from 'p-limit';
+import { AgentError } from '../protocol/errors';
 import { ByteReader } from './byte-reader';
 import { isNotFound, isUnreadable, stopIfAborted } from './foreign-errors';
+import { inTime } from './in-time';
 import type { FileHandle, FileSnapshot } from './ports';
 import { hex } from './tree-hash';
 
@@ -56,16 +58,55 @@ export async function hashStable(
   return { state: 'unstable' };
 }
 
-/** Lowercase hex; null when it gave another number of bytes than its size. */
+/**
+ * Lowercase hex; null when it gave another number of bytes than its size. Throws `storage_unavailable` when Chrome gives no
+ * more of it.
+ */
 export async function hashSnapshot(
   file: FileSnapshot,
   signal: AbortSignal,
   read?: (bytes: number) => void,
 ): Promise<string | null> {
   if (file.size > WHOLE_READ_BYTES) return bigReads(() => hashInPieces(file, signal, read));
-  const bytes = await file.arrayBuffer();
+  const bytes = await wholeOf(file, signal);
   read?.(bytes.byteLength);
   return bytes.byteLength === file.size ? hex(await crypto.subtle.digest('SHA-256', bytes)) : null;
+}
+
+/**
+ * On a busy machine Chrome now and then stops giving the bytes of a file, without an error and for ever; read anew from there
+ * it goes on (seen once in some GB). Twice as long is waited each time: a slow disk is no fault.
+ */
+const FIRST_PATIENCE_MS = 10_000;
+const MOST_STALLS = 4;
+
+class Stalls {
+  #count = 0;
+
+  get patience_ms(): number {
+    return FIRST_PATIENCE_MS * 2 ** this.#count;
+  }
+
+  /** Throws when it is enough. */
+  another(): void {
+    this.#count += 1;
+    if (this.#count < MOST_STALLS) return;
+    throw new AgentError(
+      'storage_unavailable',
+      'The browser gives no more of a file in this Storage. Try again later.',
+    );
+  }
+
+  none(): void {
+    this.#count = 0;
+  }
+}
+
+async function wholeOf(file: FileSnapshot, signal: AbortSignal): Promise<ArrayBuffer> {
+  for (const stalls = new Stalls(); ; stalls.another()) {
+    const bytes = await inTime(file.arrayBuffer(), stalls.patience_ms, signal);
+    if (bytes !== null) return bytes;
+  }
 }
 
 async function hashInPieces(
@@ -74,23 +115,32 @@ async function hashInPieces(
   read?: (bytes: number) => void,
 ): Promise<string | null> {
   const hasher = await createSHA256();
-  const reader = new ByteReader(file.stream(), { bytes: PIECE_BYTES, fill: true });
   let total = 0;
-  try {
-    for (let bytes = await reader.read(); bytes !== null; bytes = await reader.read()) {
+  for (const stalls = new Stalls(); ; stalls.another()) {
+    const reader = new ByteReader((total === 0 ? file : file.slice(total)).stream(), {
+      bytes: PIECE_BYTES,
+      fill: true,
+    });
+    try {
+      for (;;) {
+        const piece = reader.read().then((bytes) => ({ bytes }));
+        const come = await inTime(piece, stalls.patience_ms, signal);
+        if (come === null) break;
+        if (come.bytes === null) return total === file.size ? hasher.digest('hex') : null;
+        stalls.none();
+        hasher.update(come.bytes);
+        total += come.bytes.length;
+        read?.(come.bytes.length);
+      }
+    } catch (thrown) {
       stopIfAborted(signal);
-      hasher.update(bytes);
-      total += bytes.length;
-      read?.(bytes.length);
+      // Why a stream failed Chrome does not say: reading on from there does.
+      await file.slice(total, total + 1).arrayBuffer();
+      if (isNotFound(thrown)) throw thrown;
+      return null;
+    } finally {
+      // Not waited for: one that has stalled may not let go either.
+      reader.cancel().catch(() => undefined);
     }
-  } catch (thrown) {
-    stopIfAborted(signal);
-    // Why a stream failed Chrome does not say: reading on from there does.
-    await file.slice(total, total + 1).arrayBuffer();
-    if (isNotFound(thrown)) throw thrown;
-    return null;
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
-  return total === file.size ? hasher.digest('hex') : null;
 }
